@@ -16,6 +16,7 @@ use super::enforced::Enforced;
 use super::enforcement::Enforcement;
 use super::error::{Error, OpenError};
 use super::findings::Findings;
+use super::masks::masks_in;
 use super::mount::Mount;
 use super::packages::PackageCounts;
 use super::places::CountedPlace;
@@ -27,6 +28,7 @@ use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tally::{Errors, Ids};
+use super::threads::apart;
 use super::tree::Tree;
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
@@ -132,6 +134,33 @@ impl Actuator {
     /// [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, domain, "mbm_total_bytes", Program::memory)
+    }
+
+    /// The ways of a domain, of those that are offered, that threads in these groups of others may
+    /// fill, with those of the root's group if some are in it; `None` if these are all, or none.
+    #[must_use]
+    pub fn limit<'g>(
+        &self,
+        groups: impl Iterator<Item = &'g String>,
+        are_in_root: bool,
+        domain: u32,
+    ) -> Option<WayMask> {
+        let survey = &self.found.survey;
+        let domain = self.found.domain(domain)?;
+        let root = masks_in(&survey.root, survey.sides);
+        let root = root.iter().filter(|((_, id), _)| *id == domain.cache_id);
+        let root = root.fold(0, |all, (_, mask)| all | mask.bits());
+        let mut mask = if are_in_root { root } else { 0 };
+        for group in groups {
+            let (class, _) = apart(group);
+            let foreign = survey.foreign.iter().find(|foreign| foreign.name == class);
+            mask |= match foreign {
+                Some(foreign) => foreign.masks.get(&domain.cache_id).map_or(0, |of| of.bits()),
+                None => root,
+            };
+        }
+        let offered = domain.offered(WayMask::from_bits(mask));
+        (!offered.is_empty() && offered.count() < domain.llc.ways.get()).then_some(offered)
     }
 
     /// How many of a program's threads nothing counts, because they stay in groups of others, or

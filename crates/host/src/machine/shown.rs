@@ -81,26 +81,31 @@ impl Host {
     }
 
     /// The programs of which threads are not managed, with the reason: they are in groups of
-    /// others.
+    /// others, or others moved them.
     #[must_use]
     pub fn not_managed(&self) -> BTreeMap<AppId, String> {
         let mut not_managed = BTreeMap::new();
-        for (&(domain, app), mask) in self.limits().into_iter().flatten() {
+        let limits = self.limits().filter(|_| self.actuator().is_none());
+        for (&(domain, app), mask) in limits.into_iter().flatten() {
             let why = format!("another manager lets it fill {mask} of domain {domain} only");
             not_managed.insert(app, why);
         }
         for (&app, member) in &self.state.roster.members {
-            let Some(left) = self.mechanism.left(app).filter(|left| !left.is_empty()) else {
-                continue;
-            };
+            let uncounted = self.actuator().map_or(0, |actuator| actuator.uncounted(app));
             let of = member.tasks.len();
-            let groups = left.iter().map(|(group, threads)| {
+            let left = self.mechanism.left(app).into_iter().flatten();
+            let groups = left.map(|(group, threads)| {
                 let name = group.rsplit('/').next().unwrap_or_default();
                 format!("{threads} of {of} threads in {group}, of {}", manager_of(name))
             });
             let groups: Vec<String> = groups.collect();
-            let mut why = format!("left to others: {}", groups.join("; "));
-            let uncounted = self.actuator().map_or(0, |actuator| actuator.uncounted(app));
+            if groups.is_empty() && uncounted == 0 {
+                continue;
+            }
+            let mut why = match groups.is_empty() {
+                false => format!("left to others: {}", groups.join("; ")),
+                true => "threads are in none of its groups".to_owned(),
+            };
             if uncounted > 0 {
                 let missing = "so its occupancy and memory traffic are missing";
                 why += &format!("; nothing counts {uncounted} of its threads, {missing}");
