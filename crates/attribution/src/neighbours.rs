@@ -19,11 +19,13 @@ impl Attribution {
         self.programs.iter().enumerate().filter(move |(_, one)| one.may_fill_of(mask))
     }
 
-    /// Notes how many ways are a program's own: of shared ways, its part of the lines.
+    /// Notes how many ways are a program's own: of shared ways, its part of the lines; or where the
+    /// occupancy of one of the programs is missing, of the lines that all bring in.
     pub(crate) fn own(&mut self, place: usize, mask: WayMask) {
-        let all: u64 = self.sharing(mask).map(|(_, one)| one.lines()).sum();
+        let is_known = self.sharing(mask).all(|(_, one)| one.occupancy.is_some() || one.fills == 0);
+        let all: u64 = self.sharing(mask).map(|(_, one)| one.lines(is_known)).sum();
         let ways = u64::from(mask.count()) << 8;
-        self.programs[place].owned = ways * self.programs[place].lines() / all.max(1);
+        self.programs[place].owned = ways * self.programs[place].lines(is_known) / all.max(1);
     }
 
     /// Adds what its neighbours took while a program ran this long, to the span and to the next one

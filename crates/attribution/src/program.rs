@@ -139,10 +139,11 @@ impl ObservedProgram {
         self.mask.is_none_or(|own| own.overlaps(mask))
     }
 
-    /// What counts for its part of shared ways: its lines, or where occupancies can't be read, the
+    /// What counts for its part of shared ways: its lines, or where occupancies are not known, the
     /// lines that it brings in.
-    pub(crate) fn lines(&self) -> u64 {
-        self.occupancy.map_or(self.fills, |of| of.raw() >> 16).min(MOST_LINES)
+    pub(crate) fn lines(&self, are_known: bool) -> u64 {
+        let occupied = self.occupancy.map_or(0, |of| of.raw() >> 16);
+        (if are_known { occupied } else { self.fills }).min(MOST_LINES)
     }
 
     /// Takes in a window, which counts for the span and for the next one if those have begun by

@@ -197,6 +197,30 @@ fn without_occupancies_the_cache_is_not_known_and_misses_name_the_culprit() {
     assert_eq!(all.worst_culprit(loss).unwrap().culprit, AppId(2));
 }
 
+/// The occupancy of one neighbour is missing, and it takes as much as the other.
+#[test]
+fn a_neighbour_whose_occupancy_is_missing_is_not_taken_for_a_small_one() {
+    let Event::Sampled(of) = sampled(2, 9900, 100, 0) else { panic!() };
+    let unknown = Event::Sampled(Sample { occupancy: None, ..of });
+    let mut all = machine(Some(IDLE), 3);
+    for window in 1..=5 {
+        let windows = if window < 3 {
+            [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0), sampled(2, 10, 100, 0)]
+        } else {
+            [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 8), unknown.clone()]
+        };
+        if window == 5 {
+            all.begin(Time::from_nanos(400_000_000));
+        }
+        let at = Time::from_nanos(window * 100_000_000);
+        windows.iter().for_each(|window| all.handle(at, window));
+    }
+    let loss = loss(&all, 0);
+    assert_eq!(thousandths(loss.lines), 529);
+    let parts: Vec<u64> = all.caused(loss).map(|of| thousandths(of.cache)).collect();
+    assert_eq!(parts, [265, 265]);
+}
+
 #[test]
 fn a_program_whose_counters_are_missing_has_no_loss() {
     let mut all = machine(Some(IDLE), 1);

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairways_attribution::{FIRST_WINDOW, FIRST_WINDOWS, RecentAttribution};
-use fairways_core::{Action, AppId, Counter, Event, Time, WindowLength};
+use fairways_core::{
+    Action, AppId, Counter, Event, Partition, PlanId, Time, WayMask, WindowLength,
+};
 use fairways_host::machine::Host;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::Status;
@@ -31,6 +33,8 @@ pub(super) struct DaemonLosses {
     domains: BTreeMap<u32, RecentAttribution>,
     /// By counters alone, the lines of a way of each domain.
     lines_per_way: BTreeMap<u32, u64>,
+    /// The same way, the ways that others let programs fill, as last taken in.
+    limits: BTreeMap<u32, BTreeMap<AppId, WayMask>>,
     /// The programs that their policies do not watch.
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
     /// Whether some of them is to have windows of another length than it has.
@@ -114,9 +118,29 @@ impl DaemonLosses {
         let ids: BTreeSet<u32> = domains.iter().map(|domain| domain.id).collect();
         self.domains.retain(|id, _| ids.contains(id));
         self.unwatched.retain(|(id, _), _| ids.contains(id));
+        self.limits.retain(|id, _| ids.contains(id));
         let is_by_counters = host.actuator().is_none();
         let lines = domains.iter().filter(|of| is_by_counters && of.way_bytes >= LINE);
         self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
+    }
+
+    /// Takes in which ways others let programs fill, where no partition in force shows that.
+    fn see_limits(&mut self, host: &Host) {
+        let Some(limits) = host.limits() else { return };
+        for (&domain, losses) in &mut self.domains {
+            let here = limits.iter().filter(|((id, _), _)| *id == domain);
+            let here: BTreeMap<AppId, WayMask> =
+                here.map(|(&(_, app), &mask)| (app, mask)).collect();
+            if self.limits.get(&domain).is_none_or(|known| *known != here) {
+                let mut actual = Partition::default();
+                for (&app, &mask) in &here {
+                    let cluster = actual.add_cluster(mask);
+                    actual.place(app, cluster);
+                }
+                losses.handle(self.now, &Event::Applied { plan: PlanId::default(), actual });
+                self.limits.insert(domain, here);
+            }
+        }
     }
 
     /// Whether its counters are to be counted from now on.
@@ -182,6 +206,7 @@ impl SharedLosses {
         if begins {
             host.count_also(fairways_attribution::COUNTERS, reads.is_empty());
         }
+        self.lock().see_limits(host);
         while let Some((domain, watch)) = self.lock().next_to_watch() {
             host.carry_out(domain, watch);
         }
@@ -227,9 +252,7 @@ impl SharedLosses {
 
 #[cfg(test)]
 mod tests {
-    use fairways_core::{
-        Counters, Latencies, Llc, Partition, PlanId, Q32, Sample, WayMask, Ways, Wish,
-    };
+    use fairways_core::{Counters, Latencies, Llc, Q32, Sample, Ways, Wish};
     use fairways_record::status::ProgramStatus;
 
     use super::*;

@@ -92,8 +92,8 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         let (turns, why) = scheduler::open(config)?;
         (Lever::Turns(Box::new(turns)), Some(why))
     } else if config.counters_only {
-        let sysfs = settings(config).sysfs;
-        (Lever::Nothing(CountedHost::new(sysfs).context("the caches can't be read")?), None)
+        let counted = CountedHost::new(settings(config));
+        (Lever::Nothing(counted.context("the caches can't be read")?), None)
     } else {
         let settings = client::Settings { to_take: to_take(config)?, ..settings(config) };
         (Lever::Ways(Box::new(Actuator::open(settings).map_err(refused)?)), None)

@@ -61,7 +61,10 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     for domain in &status.domains {
         let (id, ways, clos) = (domain.id, domain.ways, domain.clos);
         if mode == "counters-only" {
-            writeln!(out, "domain {id}: {ways} ways, which all programs share")?;
+            let is_limited = status.programs.iter().any(|of| of.not_managed.is_some());
+            let how =
+                if is_limited { "programs share as others let them" } else { "all programs share" };
+            writeln!(out, "domain {id}: {ways} ways, which {how}")?;
             continue;
         }
         write!(out, "domain {id}: {ways} ways and {clos} classes of service to give out")?;

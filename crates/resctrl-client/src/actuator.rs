@@ -17,6 +17,7 @@ use super::enforced::Enforced;
 use super::enforcement::Enforcement;
 use super::error::{Error, OpenError};
 use super::findings::Findings;
+use super::masks::masks_in;
 use super::mount::Mount;
 use super::packages::PackageCounts;
 use super::places::CountedPlace;
@@ -28,6 +29,7 @@ use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tally::{Errors, Ids};
+use super::threads::apart;
 use super::tree::Tree;
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
@@ -142,8 +144,8 @@ impl Actuator {
     }
 
     /// The bytes of a domain's lines that a program occupies (`llc_occupancy`). `Unassigned`: it is
-    /// not monitored, or this host does not count them; `Unavailable`: not now; `Error`: they can't
-    /// be read.
+    /// not monitored, or not all its threads are, or this host does not count them; `Unavailable`:
+    /// not now; `Error`: they can't be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, domain, "llc_occupancy", Program::occupancy)
     }
@@ -156,6 +158,40 @@ impl Actuator {
         self.event(app, domain, "mbm_total_bytes", Program::memory)
     }
 
+    /// The ways of a domain, of those that are offered, that threads in these groups of others may
+    /// fill, with those of the root's group if some are in it; `None` if these are all, or none.
+    #[must_use]
+    pub fn limit<'g>(
+        &self,
+        groups: impl Iterator<Item = &'g String>,
+        are_in_root: bool,
+        domain: u32,
+    ) -> Option<WayMask> {
+        let survey = &self.found.survey;
+        let domain = self.found.domain(domain)?;
+        let root = masks_in(&survey.root, survey.sides);
+        let root = root.iter().filter(|((_, id), _)| *id == domain.cache_id);
+        let root = root.fold(0, |all, (_, mask)| all | mask.bits());
+        let mut mask = if are_in_root { root } else { 0 };
+        for group in groups {
+            let (class, _) = apart(group);
+            let foreign = survey.foreign.iter().find(|foreign| foreign.name == class);
+            mask |= match foreign {
+                Some(foreign) => foreign.masks.get(&domain.cache_id).map_or(0, |of| of.bits()),
+                None => root,
+            };
+        }
+        let offered = domain.offered(WayMask::from_bits(mask));
+        (!offered.is_empty() && offered.count() < domain.llc.ways.get()).then_some(offered)
+    }
+
+    /// How many of a program's threads nothing counts, because they stay in groups of others, or
+    /// could not be put into its own.
+    #[must_use]
+    pub fn uncounted(&self, app: AppId) -> usize {
+        self.programs.by_id.get(&app).map_or(0, |program| program.uncounted.len())
+    }
+
     fn event(
         &mut self,
         app: AppId,
@@ -165,7 +201,7 @@ impl Actuator {
     ) -> Reading {
         let counted = self.found.survey.monitoring.as_ref();
         let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
-        let program = self.programs.by_id.get_mut(&app).filter(|of| of.monitored && counted);
+        let program = self.programs.by_id.get_mut(&app).filter(|_| counted);
         let (Some(program), Some(place)) = (program, self.found.counted(domain)) else {
             return Reading::Unassigned;
         };
@@ -309,7 +345,7 @@ impl Actuator {
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;
         let others = 1 + survey.foreign.len() + survey.monitors.len();
-        let used = self.programs.monitored() + self.classes.list.len();
+        let used = self.programs.made_monitors() + self.classes.list.len();
         let all = survey.rmids()?;
         Some(Ids::new(all.into(), used as u64, others as u64))
     }

@@ -157,7 +157,7 @@ impl Programs {
     fn lose_adopted(&mut self, mount: &mut Mount, app: AppId, name: &str) {
         let Some(program) = self.by_id.get_mut(&app) else { return };
         program.let_go(&mount.tree, name);
-        program.placed.clear();
+        program.lose_placed();
         mount.tree.forget(&monitor_in(&program.class, name));
         mount.strike_borrowed(name);
     }
@@ -180,7 +180,10 @@ impl Programs {
         let inside = members(&mount.tree, &place)?;
         let back = to_root(&mount.tree, &place, &adopted.theirs)?;
         program.let_go(&mount.tree, name);
-        program.placed.retain(|thread| !inside.contains(thread));
+        let (lost, placed): (BTreeSet<i32>, _) =
+            program.placed.iter().partition(|thread| inside.contains(thread));
+        program.placed = placed;
+        program.lose(lost);
         mount.strike_borrowed(name);
         tracing::info!(target: "fairways::actuate", app = app.0, group = back, "monitoring group given back");
         Ok(())

@@ -68,6 +68,23 @@ pub(super) fn free_new_class(mount: &mut Mount, traffic: &CountedTraffic, class:
     }
 }
 
+/// Has the traffic of a new group of ours below another manager's class counted, if a counter is
+/// free, and no local traffic.
+pub(super) fn count_traffic_of(mount: &mut Mount, traffic: &CountedTraffic, group: &str) {
+    if !are_assigned(traffic) {
+        return;
+    }
+    let path = of(group, ASSIGNMENTS);
+    for text in ["mbm_local_bytes:*=_\n", "mbm_total_bytes:*=e\n"] {
+        // Where local traffic is no event, there is nothing to free (ENOENT).
+        if let Err(error) = mount.tree.write(&path, text)
+            && error.errno() != Some(rustix::io::Errno::NOENT)
+        {
+            note(mount, &path, &error);
+        }
+    }
+}
+
 fn note(mount: &mut Mount, path: &str, error: &Error) {
     if error.is_exhausted() || error.is_gone() {
         // Another manager was faster; the next look sees it.

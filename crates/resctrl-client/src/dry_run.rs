@@ -49,6 +49,11 @@ impl Enforcement for DryRun {
         Ok(is_taken)
     }
 
+    /// Nothing is counted.
+    fn count_staying(&self, _: &mut Actuator, _: AppId) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// No thread was moved.
     fn release(
         &self,

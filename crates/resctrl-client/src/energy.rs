@@ -25,6 +25,11 @@ impl Programs {
     /// Reads what packages count for each program.
     pub(super) fn count_packages(&mut self, mount: &Mount, events: &[String], names: &[String]) {
         for program in self.by_id.values_mut().filter(|program| program.monitored) {
+            if !program.is_in_one_group() {
+                // What its own group counts meanwhile is not the program's.
+                program.packages.restart();
+                continue;
+            }
             let group = program.group();
             program.packages.read(&mount.tree, &group, events, names);
         }
@@ -32,7 +37,7 @@ impl Programs {
 
     /// What packages have counted of a program.
     pub(super) fn package_counts(&self, app: AppId) -> PackageCounts {
-        let program = self.by_id.get(&app).filter(|program| program.monitored);
+        let program = self.by_id.get(&app).filter(|program| program.is_in_one_group());
         program.map(|program| program.packages.counts()).unwrap_or_default()
     }
 }

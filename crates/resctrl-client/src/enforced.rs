@@ -60,6 +60,10 @@ impl Enforcement for Enforced {
         Ok(true)
     }
 
+    fn count_staying(&self, actuator: &mut Actuator, app: AppId) -> Result<(), Error> {
+        actuator.programs.count_staying(&mut actuator.mount, &actuator.found, app)
+    }
+
     fn release(
         &self,
         programs: &mut Programs,

@@ -36,6 +36,9 @@ pub(super) trait Enforcement: Debug + Sync {
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error>;
 
+    /// Has the threads of a program counted that stay in groups of others, as far as possible.
+    fn count_staying(&self, actuator: &mut Actuator, app: AppId) -> Result<(), Error>;
+
     /// Puts back threads that a program gives up.
     fn release(
         &self,

@@ -12,10 +12,13 @@
 //!   counted for itself. A program that gets other ways is taken along by rename(2), which keeps
 //!   its monitoring id and what was counted.
 //! - Programs that no plan knows yet are in the root's group, with all other programs.
+//! - Threads that stay in a class of others are counted by a MON group `fairways.APP-NAME@N` below
+//!   that class. Of a program with a thread that nothing counts, nothing is reported.
 //!
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.
 
 mod actuator;
+mod added_counts;
 mod adopt;
 mod adopted;
 mod applied;
@@ -62,6 +65,9 @@ mod refine;
 mod release;
 mod restored;
 mod settings;
+mod shown_caches;
+mod staying_threads;
+mod stays;
 mod step;
 pub mod store;
 mod survey;
@@ -86,5 +92,6 @@ pub use packages::PackageCounts;
 pub use recover::restore;
 pub use restored::{Restored, Thing};
 pub use settings::Settings;
+pub use shown_caches::ShownCaches;
 pub use tally::{Errors, Ids};
 pub use tasks::{Added, Moved};

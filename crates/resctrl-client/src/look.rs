@@ -1,6 +1,6 @@
 //! What others have changed meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::actuator::Actuator;
 use super::changes::{Changes, note};
@@ -95,6 +95,10 @@ impl Actuator {
             tracing::error!(target: "fairways::actuate", %error, "monitoring groups not given back");
             mount.errors.came(&error);
         }
+        if let Err(error) = programs.see_staying(mount).and_then(|()| programs.see_strays(mount)) {
+            tracing::error!(target: "fairways::actuate", %error, "threads of others not looked at");
+            mount.errors.came(&error);
+        }
         classes.write_again(mount, found, pending);
         pending.limits |= classes.follow_limits(mount, found, programs)?;
         programs.monitor_more(mount, found, pending)?;
@@ -114,7 +118,10 @@ impl Actuator {
         }
         let theirs = residents(&self.mount.tree, &|name: &str| self.is_ours(name))?;
         for program in self.programs.by_id.values_mut() {
-            program.placed.retain(|thread| !theirs.contains_key(thread));
+            let (lost, placed): (BTreeSet<i32>, _) =
+                program.placed.iter().partition(|thread| theirs.contains_key(*thread));
+            program.placed = placed;
+            program.lose(lost);
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl Programs {
         let all = survey.rmids().map_or(usize::MAX, |rmids| rmids as usize);
         let free = all.saturating_sub(theirs + found.offers.classes as usize);
         let most = settings.rmids.map_or(free, |most| free.min(most as usize));
-        most.saturating_sub(self.monitored())
+        most.saturating_sub(self.made_monitors())
     }
 
     /// Makes a program's MON group, if an id is available. Returns whether it has one.
@@ -76,7 +76,16 @@ impl Programs {
             let mut threads = members(&mount.tree, &program.class)?;
             let along = self.adopted_threads(&mount.tree, app)?;
             threads.retain(|thread| program.placed.contains(thread) && !along.contains(thread));
-            enter(&mount.tree, &program.group(), threads, &mut Vec::new())?;
+            let entered =
+                enter(&mount.tree, &program.group(), threads.iter().copied(), &mut Vec::new());
+            if let Err(error) = entered {
+                // They are fetched when they are listed next.
+                if let Some(program) = self.by_id.get_mut(&app) {
+                    program.placed.retain(|thread| !threads.contains(thread));
+                    program.lose(threads);
+                }
+                return Err(error);
+            }
             note(&mut changes.monitored, app);
         }
         Ok(())

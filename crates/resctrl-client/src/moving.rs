@@ -71,25 +71,26 @@ impl Programs {
     /// they go back.
     fn move_by_threads(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
-        let (monitored, name, from) = (program.monitored, &program.name, program.group());
+        let (monitored, name, from) = (program.monitored, program.name.clone(), program.group());
         let inode = if monitored { mount.tree.find(&from)? } else { None };
         let mut known = mount.state.ledger.groups.iter();
-        let old = known.find(|made| made.name == *name && made.inode == inode).cloned();
+        let old = known.find(|made| made.name == name && made.inode == inode).cloned();
         let mut threads = members(&mount.tree, &from)?;
         if !monitored {
             threads.retain(|thread| program.placed.contains(thread));
         }
-        let is_made = monitored && make_monitor(mount, to, name)?;
-        let into = if is_made { monitor_in(to, name) } else { to.to_owned() };
+        let is_made = monitored && make_monitor(mount, to, &name)?;
+        let into = if is_made { monitor_in(to, &name) } else { to.to_owned() };
         if let Err(error) = enter(&mount.tree, &into, threads.iter().copied(), &mut Vec::new()) {
             let back = enter(&mount.tree, &from, threads, &mut Vec::new());
             if let Err(error) = back {
                 tracing::error!(target: "fairways::actuate", group = from, %error, "threads not moved back");
                 mount.errors.came(&error);
+                program.lose_placed();
             }
             if is_made {
                 mount.tree.rmdir(&into)?;
-                let new = mount.state.ledger.groups.iter().rfind(|made| made.name == *name);
+                let new = mount.state.ledger.groups.iter().rfind(|made| made.name == name);
                 if let Some(new) = new.cloned() {
                     mount.state.note(|ledger| ledger.strike(&new));
                 }

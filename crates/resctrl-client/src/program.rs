@@ -10,6 +10,7 @@ use super::counter_turns::HeldCounters;
 use super::events::Events;
 use super::packages::PackageFiles;
 use super::places::CountedPlace;
+use super::staying_threads::StayingThreads;
 use super::tree::{Tree, monitor_in};
 
 /// The longest name of a group that a program's name becomes part of; the kernel's is 255 bytes.
@@ -32,12 +33,17 @@ pub(super) struct Program {
     pub(super) packages: PackageFiles,
     /// Monitoring groups of others that came along.
     pub(super) adopted: Vec<Adopted>,
-    /// The bytes that adopted groups counted which are gone, by place.
+    /// What counts its threads that stay in groups of others.
+    pub(super) stays: Vec<StayingThreads>,
+    /// The bytes that groups counted which are not read any longer, by place.
     counted: BTreeMap<CountedPlace, u64>,
     /// Threads that were put into its group, as long as they are the program's.
     pub(super) placed: BTreeSet<i32>,
     /// Threads that were left in other managers' groups when they were last looked at.
     pub(super) others: BTreeMap<i32, String>,
+    /// Threads of its that nothing counts, as far as is known: as long as there is one, what is
+    /// counted of the others is not the program's.
+    pub(super) uncounted: BTreeSet<i32>,
 }
 
 impl Program {
@@ -67,7 +73,36 @@ impl Program {
     pub(super) fn lost(&mut self) {
         self.class.clear();
         self.unmonitored();
-        self.placed.clear();
+        self.lose_placed();
+    }
+
+    /// Its placed threads are elsewhere, and nothing counts them until they are found.
+    pub(super) fn lose_placed(&mut self) {
+        let placed = std::mem::take(&mut self.placed);
+        self.lose(placed);
+    }
+
+    /// Nothing counts these threads of its now.
+    pub(super) fn lose(&mut self, threads: impl IntoIterator<Item = i32>) {
+        let before = self.uncounted.len();
+        self.uncounted.extend(threads);
+        if self.uncounted.len() > before {
+            self.distrust_windows();
+        }
+    }
+
+    /// Whether all its threads are counted, and by groups that are read.
+    fn is_counted(&self) -> bool {
+        let is_elsewhere = self.placed.is_empty() && !self.stays.is_empty();
+        self.uncounted.is_empty() && (self.monitored || is_elsewhere)
+    }
+
+    /// Whether its own group counts all its threads.
+    pub(super) fn is_in_one_group(&self) -> bool {
+        self.monitored
+            && self.uncounted.is_empty()
+            && self.stays.is_empty()
+            && self.adopted.is_empty()
     }
 
     /// Another MON group has its name.
@@ -90,21 +125,37 @@ impl Program {
         self.packages.close();
         self.events.close();
         self.adopted.clear();
+        self.stays.clear();
     }
 
-    /// The bytes that it occupies in a place, with those of adopted groups.
+    /// The bytes that it occupies in a place: those of all groups that its threads are in.
     pub(super) fn occupancy(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
-        let Self { name, class, events, adopted, .. } = self;
-        let own = events.occupancy(tree, || monitor_in(class, name), place);
+        if !self.is_counted() {
+            return Reading::Unassigned;
+        }
+        let Self { name, class, monitored, events, adopted, stays, .. } = self;
+        let own = if *monitored {
+            events.occupancy(tree, || monitor_in(class, name), place)
+        } else {
+            Reading::Value(0)
+        };
         let along = adopted.iter_mut().map(|of| of.occupancy(tree, class, place));
-        let along = sum(0, along);
-        sum(0, [own, along].into_iter())
+        let staying = stays.iter_mut().map(|of| of.occupancy(tree, place));
+        sum(0, [own].into_iter().chain(along).chain(staying))
     }
 
-    /// The bytes that it has moved through a place, with those of adopted groups since they came.
+    /// The bytes that it has moved through a place, with those of other groups since these were
+    /// first read.
     pub(super) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
-        let Self { name, class, events, adopted, counted, counters, .. } = self;
-        let own = events.memory(tree, || monitor_in(class, name), place);
+        if !self.is_counted() {
+            return Reading::Unassigned;
+        }
+        let Self { name, class, monitored, events, adopted, stays, counted, counters, .. } = self;
+        let own = if *monitored {
+            events.memory(tree, || monitor_in(class, name), place)
+        } else {
+            Reading::Value(0)
+        };
         let mut is_interrupted = false;
         // Where counters are assigned, no nodes share a cache.
         if let Some(turn) = counters.held.get_mut(&place.cache) {
@@ -116,8 +167,11 @@ impl Program {
             }
         }
         let along = adopted.iter_mut().map(|of| of.memory(tree, class, place));
-        let along = sum(counted.get(&place).copied().unwrap_or(0), along);
-        let bytes = sum(0, [own, along].into_iter());
+        let staying = stays.iter_mut().map(|of| of.memory(tree, place));
+        // All are read, even if one is missing: each takes in its own gap.
+        let others: Vec<Reading> = along.chain(staying).collect();
+        let before = counted.get(&place).copied().unwrap_or(0);
+        let bytes = sum(before, [own].into_iter().chain(others));
         if is_interrupted {
             self.interrupt(place.cache);
         }
@@ -127,6 +181,7 @@ impl Program {
     /// What is counted has changed everywhere: the windows under way have no whole counts.
     pub(super) fn distrust_windows(&mut self) {
         self.events.distrust();
+        self.stays.iter_mut().for_each(|of| of.counts.distrust());
     }
 
     /// Its counts in a domain have a gap: the window under way has no whole ones.
@@ -137,11 +192,17 @@ impl Program {
     /// Keeps an adopted group's count when the group goes.
     pub(super) fn let_go(&mut self, tree: &Tree, name: &str) {
         let Some(at) = self.adopted.iter().position(|of| of.name == name) else { return };
-        let mut gone = self.adopted.remove(at);
-        for place in gone.places() {
-            if let Reading::Value(bytes) = gone.memory(tree, &self.class, place) {
-                *self.counted.entry(place).or_default() += bytes;
-            }
+        let Adopted { name, counts, .. } = self.adopted.remove(at);
+        let class = &self.class;
+        let counted = counts.end(tree, || monitor_in(class, &name));
+        self.keep_counts(counted);
+    }
+
+    /// Keeps what a group has counted that is not read any longer.
+    pub(super) fn keep_counts(&mut self, counted: BTreeMap<CountedPlace, u64>) {
+        for (place, bytes) in counted {
+            let kept = self.counted.entry(place).or_default();
+            *kept = kept.saturating_add(bytes);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The programs that are managed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Instant;
 
 use fairways_core::AppId;
 
 use super::error::Error;
 use super::foreign::members;
 use super::program::Program;
+use super::staying_threads::StayingThreads;
 use super::tree::{Tree, monitor_in};
 
 /// All managed programs.
@@ -19,6 +21,10 @@ pub(super) struct Programs {
     pub(super) is_loss_logged: bool,
     /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.
     pub(super) unmovable: BTreeSet<u64>,
+    /// The program whose threads were checked last.
+    pub(super) checked: Option<AppId>,
+    /// When no monitoring group could be made below a class of others, by its `st_ino`.
+    pub(super) refused_below: BTreeMap<u64, Instant>,
 }
 
 impl Programs {
@@ -41,6 +47,21 @@ impl Programs {
         self.by_id.values().filter(|program| program.monitored).count()
     }
 
+    /// How many MON groups were made for them: their own, and those below classes of others.
+    pub(super) fn made_monitors(&self) -> usize {
+        let stays = self.by_id.values().flat_map(|program| &program.stays);
+        self.monitored() + stays.filter(|stay| stay.ours.is_some()).count()
+    }
+
+    /// Nothing counts these threads of a program now.
+    pub(super) fn lose(&mut self, app: AppId, threads: &[i32]) {
+        if let Some(program) = self.by_id.get_mut(&app) {
+            let lost = threads.iter().copied().filter(|&thread| !program.knows(thread));
+            let lost: Vec<i32> = lost.collect();
+            program.lose(lost);
+        }
+    }
+
     /// Whether a thread was put into the group of any program.
     pub(super) fn have_placed(&self, thread: i32) -> bool {
         self.by_id.values().any(|program| program.placed.contains(&thread))
@@ -48,7 +69,10 @@ impl Programs {
 
     /// Whether a MON group of this name is a program's, or came along with one.
     pub(super) fn have_group(&self, name: &str) -> bool {
-        let is_it = |program: &Program| program.monitored && program.name == name;
+        let is_it = |program: &Program| {
+            let is_below = |stay: &StayingThreads| stay.ours.as_deref() == Some(name);
+            program.monitored && program.name == name || program.stays.iter().any(is_below)
+        };
         self.have_adopted(name)
             || Program::owner(name).and_then(|app| self.by_id.get(&app)).is_some_and(is_it)
     }

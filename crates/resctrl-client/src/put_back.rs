@@ -180,12 +180,20 @@ pub(super) fn places(
             }
         }
     }
-    let mut above = vec![String::new()];
+    let (mut there, mut is_whole) = (Vec::new(), true);
+    let mut above = BTreeSet::from([String::new()]);
     above.extend(places.iter().map(|(_, path)| path.clone()));
     // What can't be listed may have any of them.
     above.extend(failed.groups.iter().map(|made| made.name.clone()));
+    // Below the classes of others, too.
+    match foreign::classes(tree) {
+        Ok(classes) => above.extend(classes),
+        Err(error) => {
+            restored.failed.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
+            is_whole = false;
+        }
+    }
     let mut rest: Vec<&MadeGroup> = made.iter().filter(|made| made.monitors).collect();
-    let (mut there, mut is_whole) = (Vec::new(), true);
     for parent in above {
         let below = of(&parent, "mon_groups");
         if let Err(error) = list_named(tree, &below, &rest, &mut there) {

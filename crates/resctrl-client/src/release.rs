@@ -69,7 +69,9 @@ impl Programs {
         }
         // Another program that had the thread too may fetch it.
         for program in self.by_id.values_mut() {
-            program.placed.retain(|thread| !known.contains(thread));
+            let had: Vec<i32> =
+                known.iter().copied().filter(|thread| program.placed.remove(thread)).collect();
+            program.lose(had);
         }
         if mount.state.ledger.tasks.iter().any(|task| known.contains(&task.thread)) {
             mount.state.note(|ledger| ledger.tasks.retain(|task| !known.contains(&task.thread)));

@@ -7,6 +7,7 @@ use fairways_core::AppId;
 use super::actuator::Actuator;
 use super::error::Error;
 use super::foreign::{members, residents, residents_by_cpu};
+use super::lock::Lock;
 use super::program::Program;
 
 /// How often a program that forks all the time is gone through at once. What it forks then inherits
@@ -40,7 +41,7 @@ impl Actuator {
     /// may be tried again.
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.programs.by_id.insert(app, Program::new(app, name));
-        let _lock = self.mount.lock()?;
+        let _lock = self.lock_for(app, tasks)?;
         let monitored = self.enforcement.monitor(self, app)?;
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
@@ -69,8 +70,9 @@ impl Actuator {
         let Self { enforcement, mount, programs, .. } = self;
         let released = enforcement.release(programs, mount, app, &threads);
         self.plans.forget(app);
-        let Some(program) = self.programs.by_id.remove(&app) else { return released };
+        let Some(mut program) = self.programs.by_id.remove(&app) else { return released };
         let _lock = self.mount.lock()?;
+        program.end_stays(&mut self.mount);
         if program.monitored {
             self.mount.tree.rmdir(&program.group())?;
             self.mount.strike_group(&program.name);
@@ -93,14 +95,20 @@ impl Actuator {
     ) -> Result<Moved, Error> {
         let mut all = Moved::default();
         let mut listed = Vec::new();
+        let mut has_changed = false;
         for pass in 0..PASSES {
             listed.clear();
             list(&mut listed);
             let program = self.programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+            if !program.uncounted.is_empty() {
+                let now: BTreeSet<i32> = listed.iter().copied().collect();
+                program.uncounted.retain(|thread| now.contains(thread));
+            }
             let known = program.placed.len() + program.others.len();
             if listed.len() == known && listed.iter().all(|&thread| program.knows(thread)) {
                 break;
             }
+            has_changed = true;
             if pass == 0 {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.others.retain(|thread, _| now.contains(thread));
@@ -113,10 +121,14 @@ impl Actuator {
             if listed.is_empty() {
                 break;
             }
-            let _lock = self.mount.lock()?;
+            let _lock = self.lock_for(app, &listed)?;
             let some = self.admit(app, &listed)?;
             all.moved.extend(some.moved);
             all.others.extend(some.others);
+        }
+        let Self { mount, programs, .. } = self;
+        if has_changed || programs.get(app)?.others.is_empty() {
+            programs.settle_staying(mount, app)?;
         }
         Ok(all)
     }
@@ -130,8 +142,14 @@ impl Actuator {
         if self.programs.get(app)?.knows(thread) {
             return Ok(Moved::default());
         }
-        let _lock = self.mount.lock()?;
+        let _lock = self.lock_for(app, &[thread])?;
         self.admit(app, &[thread])
+    }
+
+    /// The lock, for new threads of a program; without it nothing counts them.
+    fn lock_for(&mut self, app: AppId, threads: &[i32]) -> Result<Option<Lock>, Error> {
+        let Self { mount, programs, .. } = self;
+        mount.lock().inspect_err(|_| programs.lose(app, threads))
     }
 
     /// How many of a program's threads were left in each group of others when they were last
@@ -145,8 +163,13 @@ impl Actuator {
         left
     }
 
-    /// Puts new threads into a program's group, except those that belong to others.
+    /// Puts new threads into a program's group, except those that belong to others. Where that
+    /// fails, nothing counts those that are left. The caller has the lock.
     fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
+        self.try_to_admit(app, tasks).inspect_err(|_| self.programs.lose(app, tasks))
+    }
+
+    fn try_to_admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
         let mut group = self.programs.get(app)?.group();
         let theirs = self.others_threads(&group, tasks)?;
         let (mut others, free): (Vec<i32>, Vec<i32>) =
@@ -175,10 +198,14 @@ impl Actuator {
                 .collect();
         }
         let program = programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
-        program.others.extend(left.iter().cloned());
         let moved = enforcement.enter(&mount.tree, &group, &ours)?;
-        program.placed.extend(ours);
-        program.placed.extend(along);
+        for thread in ours.into_iter().chain(along) {
+            program.uncounted.remove(&thread);
+            program.placed.insert(thread);
+        }
+        program.others.extend(left.iter().cloned());
+        let enforcement = *enforcement;
+        enforcement.count_staying(self, app)?;
         Ok(Moved { moved, others: left })
     }
 

@@ -301,7 +301,12 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 28] = [
     (
         counter("fairways_mbm_total", "Bytes that it moved from and to memory in its windows.")
             .in_unit("bytes"),
-        |row, put| row.event(Counter::MemoryBytes, put),
+        |row, put| {
+            // A total that stands still would pass for no traffic.
+            if row.of.memory_bytes.is_some() {
+                row.event(Counter::MemoryBytes, put);
+            }
+        },
     ),
     (counter("fairways_windows", "Its windows of counters that ended."), |row, put| {
         put(&[], Value::Whole(row.counted.windows));

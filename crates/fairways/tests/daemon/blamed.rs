@@ -103,6 +103,56 @@ fn by_counters_alone_losses_are_known_without_resctrl() {
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }
 
+/// Programs that another manager keeps to ways of their own take none of each other's lines. By
+/// counters alone, the cache is the one that they run on, not this test's.
+#[test]
+fn where_nothing_is_partitioned_the_masks_of_others_count() {
+    if !can(&[]) {
+        return;
+    }
+    for mode in ["counters_only = true", "observe = true"] {
+        masks_of_others_count(mode);
+    }
+}
+
+fn masks_of_others_count(mode: &str) {
+    let machine = Machine::with(PROGRAMS, &WHOLE_AND_COUNTED);
+    let classes =
+        [("COS1", "3", "mlr:700K"), ("COS2", "c", "mlr:600K"), ("COS3", "ffff0", "lookbusy")];
+    for (group, mask, program) in classes {
+        std::fs::create_dir(machine.root.join(group)).unwrap();
+        machine.write(&format!("{group}/schemata"), &format!("L3:0={mask}\n"));
+        machine.write(&format!("{group}/tasks"), &machine.pids[program].to_string());
+    }
+    let before = machine.snapshot(&[]);
+    let keys = format!("policy = \"stock\"\n{mode}");
+    let daemon = daemon(&machine, &keys, "\"emulator\"");
+    let mut found = Value::Null;
+    eventually("losses are known", || {
+        let output = blame(&machine, &["--json"]);
+        found = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let windows = found["to_seconds"].as_f64().unwrap_or_default() > 3.0;
+        windows && found["programs"].as_array().is_some_and(|all| all.len() == 3)
+    });
+    let programs = found["programs"].as_array().unwrap();
+    assert!(programs.iter().all(|of| of["lines"] == 0.0), "{found}");
+    let status = daemon.status();
+    if mode == "observe = true" {
+        assert_eq!(daemon.end(Signal::TERM), Some(0));
+        assert_eq!(machine.snapshot(&[]), before);
+        return;
+    }
+    assert_eq!(status["domains"][0]["ways"], 20, "the emulated cache: {status}");
+    let mut programs = status["programs"].as_array().unwrap().iter();
+    let reads = programs.find(|of| of["name"] == "reads").unwrap();
+    let why = "another manager lets it fill 0x3 of domain 0 only";
+    assert_eq!(reads["not_managed"], why, "{status}");
+    let text = printed(&mut daemon.ask(&[]));
+    assert!(text.contains("domain 0: 20 ways, which programs share as others let them"), "{text}");
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+    assert_eq!(machine.snapshot(&[]), before);
+}
+
 #[test]
 fn a_daemon_without_counters_says_so_in_a_line() {
     if !can(&[]) {

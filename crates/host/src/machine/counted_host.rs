@@ -1,15 +1,16 @@
-//! A host whose programs are only counted: without resctrl, nothing is set.
+//! A host whose programs are only counted: nothing is set.
 //!
-//! Domains are the L3 caches in sysfs; all CPUs are one, where sysfs has no caches. Occupancies and
-//! memory traffic are not known. A plan is answered as if it were carried out, as by a host that
-//! observes.
+//! Domains are the caches that resctrl shows, where it is mounted; otherwise the L3 caches in sysfs;
+//! all CPUs are one, where sysfs has no caches. Resctrl is read only: what others let programs fill
+//! by it. Occupancies and memory traffic are not known. A plan is answered as if it were carried
+//! out, as by a host that observes.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 
-use fairways_core::{Action, AppId, Event};
+use fairways_core::{Action, AppId, Event, WayMask};
 use fairways_programs::ProgramKey;
-use fairways_resctrl_client::{Errors, Restored};
+use fairways_resctrl_client::{Domain, Errors, Restored, Settings, ShownCaches};
 
 use super::agenda::{RARELY, SELDOM};
 use super::caches::Caches;
@@ -19,17 +20,46 @@ use super::state::HostState;
 
 /// The caches of a host on which nothing is set.
 pub struct CountedHost {
+    settings: Settings,
     caches: Caches,
+    /// Where it is mounted.
+    resctrl: Option<ShownCaches>,
+    domains: Vec<Domain>,
+    /// The ways that others let programs fill, where these are not all.
+    limits: BTreeMap<(u32, AppId), WayMask>,
     errors: Errors,
 }
 
 impl CountedHost {
-    /// The caches of the host whose sysfs is mounted there.
+    /// The caches of the host whose resctrl and sysfs are mounted where these settings say.
     ///
     /// # Errors
     /// If sysfs does not list which CPUs are on line.
-    pub fn new(sysfs: PathBuf) -> io::Result<Self> {
-        Ok(Self { caches: Caches::new(sysfs)?, errors: Errors::default() })
+    pub fn new(settings: Settings) -> io::Result<Self> {
+        let caches = Caches::new(settings.sysfs.clone())?;
+        let (resctrl, limits) = (ShownCaches::open(&settings), BTreeMap::new());
+        let (domains, errors) = (Vec::new(), Errors::default());
+        let mut host = Self { settings, caches, resctrl, domains, limits, errors };
+        host.domains = host.found();
+        Ok(host)
+    }
+
+    /// The domains that there are now.
+    fn found(&self) -> Vec<Domain> {
+        let shown = self.resctrl.as_ref().map(ShownCaches::domains).unwrap_or_default();
+        if shown.is_empty() { self.caches.domains().to_vec() } else { shown }
+    }
+
+    /// Notes which ways others let programs fill.
+    fn see_limits(&mut self, state: &HostState) {
+        self.limits.clear();
+        let Some(resctrl) = &self.resctrl else { return };
+        for (&app, member) in &state.roster.members {
+            for &domain in &member.domains {
+                let limit = resctrl.limit(&member.tasks, domain);
+                self.limits.extend(limit.map(|mask| ((domain, app), mask)));
+            }
+        }
     }
 
     /// Finds a program's threads that came or went, and the domains in which it lives now.
@@ -49,7 +79,7 @@ impl CountedHost {
             // Threads that can't be seen have not left.
             Err(why) => return state.trouble.log(&format!("threads: {why}")),
         }
-        let all = self.caches.domains().to_vec();
+        let all = self.domains.clone();
         if state.has_moved(app, &all, self)
             && let Some(found) = state.roster.found(app)
         {
@@ -63,18 +93,33 @@ impl CountedHost {
 
 impl Mechanism for CountedHost {
     fn survey(&mut self, state: &mut HostState) {
-        state.survey(self.caches.domains(), None);
+        state.survey(&self.domains, None);
     }
 
     fn look(&mut self, state: &mut HostState) {
-        if self.caches.refresh() {
+        self.caches.refresh();
+        match &mut self.resctrl {
+            None => self.resctrl = ShownCaches::open(&self.settings),
+            Some(resctrl) if !resctrl.is_mounted() => self.resctrl = None,
+            // What it showed before is all that is known.
+            Some(resctrl) => {
+                if let Err(why) = resctrl.look() {
+                    state.trouble.log(&why.to_string());
+                }
+            }
+        }
+        let found = self.found();
+        if found != self.domains {
+            self.domains = found;
             self.survey(state);
         }
+        self.see_limits(state);
     }
 
     fn begin(&mut self, found: FoundProgram, state: &mut HostState) {
         let tasks = state.tasks_of(found.program);
-        state.take_in(found, tasks, None, self.caches.domains());
+        state.take_in(found, tasks, None, &self.domains);
+        self.see_limits(state);
     }
 
     fn end(&mut self, program: ProgramKey, state: &mut HostState) {
@@ -100,6 +145,7 @@ impl Mechanism for CountedHost {
         for app in state.roster.members_of(program) {
             self.list_threads_of(app, state);
         }
+        self.see_limits(state);
     }
 
     fn carry_out(&mut self, domain: u32, action: Action<'_>, state: &mut HostState) {
@@ -119,5 +165,9 @@ impl Mechanism for CountedHost {
 
     fn errors(&self) -> &Errors {
         &self.errors
+    }
+
+    fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
+        Some(&self.limits)
     }
 }

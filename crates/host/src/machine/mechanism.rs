@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Counters};
+use fairways_core::{Action, AppId, Counters, WayMask};
 use fairways_programs::ProgramKey;
 use fairways_resctrl_client::{Actuator, Errors, Restored};
 
@@ -107,6 +107,12 @@ pub(super) trait Mechanism {
 
     /// The scheduler's name, if the mechanism uses one.
     fn scheduler(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The ways that others let programs fill, where these are not all, by domain; `None` where
+    /// the partition in force shows what programs may fill.
+    fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
         None
     }
 

@@ -74,22 +74,44 @@ impl Host {
         member.map_or(&[], |member| member.tasks.as_slice())
     }
 
+    /// The ways of each domain that others let programs fill, where these are not all; `None`
+    /// where the partition in force shows what programs may fill.
+    #[must_use]
+    pub fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
+        self.mechanism.limits()
+    }
+
     /// The programs of which threads are not managed, with the reason: they are in groups of
-    /// others.
+    /// others, or others moved them.
     #[must_use]
     pub fn not_managed(&self) -> BTreeMap<AppId, String> {
         let mut not_managed = BTreeMap::new();
+        let limits = self.limits().filter(|_| self.actuator().is_none());
+        for (&(domain, app), mask) in limits.into_iter().flatten() {
+            let why = format!("another manager lets it fill {mask} of domain {domain} only");
+            not_managed.insert(app, why);
+        }
         for (&app, member) in &self.state.roster.members {
-            let Some(left) = self.mechanism.left(app).filter(|left| !left.is_empty()) else {
-                continue;
-            };
+            let uncounted = self.actuator().map_or(0, |actuator| actuator.uncounted(app));
             let of = member.tasks.len();
-            let groups = left.iter().map(|(group, threads)| {
+            let left = self.mechanism.left(app).into_iter().flatten();
+            let groups = left.map(|(group, threads)| {
                 let name = group.rsplit('/').next().unwrap_or_default();
                 format!("{threads} of {of} threads in {group}, of {}", manager_of(name))
             });
             let groups: Vec<String> = groups.collect();
-            not_managed.insert(app, format!("left to others: {}", groups.join("; ")));
+            if groups.is_empty() && uncounted == 0 {
+                continue;
+            }
+            let mut why = match groups.is_empty() {
+                false => format!("left to others: {}", groups.join("; ")),
+                true => "threads are in none of its groups".to_owned(),
+            };
+            if uncounted > 0 {
+                let missing = "so its occupancy and memory traffic are missing";
+                why += &format!("; nothing counts {uncounted} of its threads, {missing}");
+            }
+            not_managed.insert(app, why);
         }
         not_managed
     }

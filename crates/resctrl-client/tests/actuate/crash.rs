@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use fairways_core::AppId;
@@ -18,6 +18,9 @@ use crate::sealed::{opened, sealed};
 /// Where the process that is killed finds its host, and the processes to manage.
 const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
 const PROCESSES: &str = "FAIRWAYS_CRASH_PROCESSES";
+
+/// Set where others keep their threads and groups.
+const LEAVES: &str = "FAIRWAYS_CRASH_LEAVES";
 
 /// System calls that change anything; between two of them, all is as after the first. Not every
 /// architecture has all.
@@ -59,9 +62,9 @@ fn scenario() {
         state: at("state"),
         boot_id: at("boot_id"),
         sysfs: at("sys"),
-        take_over: true,
+        take_over: std::env::var_os(LEAVES).is_none(),
         confine_others: Some(2),
-        adopt_monitors: true,
+        adopt_monitors: std::env::var_os(LEAVES).is_none(),
         ..Settings::default()
     };
     let processes: Vec<i32> = processes.split(',').map(|id| id.parse().unwrap()).collect();
@@ -91,6 +94,24 @@ fn host_of(platform: Platform, lines: &str) -> (Host, [Sleeper; 3]) {
 fn theirs(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
     let theirs = |path: &str| path.starts_with("COS") && !path.ends_with("tasks");
     snapshot.iter().filter(|(path, _)| theirs(path)).collect()
+}
+
+/// Runs the scenario, killed before a system call.
+fn run_killed(host: &Host, ids: &[String], (call, at): (&str, u32), leaves: bool) -> ExitStatus {
+    let mut command = Command::new("strace");
+    command
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")])
+        .args(["-e", &format!("inject={call}:signal=KILL:when={at}")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::scenario", "--ignored", "--test-threads", "1"])
+        .env(FOLDER, host.at(""))
+        .env(PROCESSES, ids.join(","))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if leaves {
+        command.env(LEAVES, "1");
+    }
+    command.status().unwrap()
 }
 
 /// The client's levels and others' are of `mb`'s unit.
@@ -123,17 +144,7 @@ fn killed_everywhere(kernel: Kernel, mb: Option<BandwidthAllocation>) {
     while let Some((call, at)) = points.next() {
         // So that monitoring ids leave limbo.
         host.advance(Duration::from_secs(2));
-        let done = Command::new("strace")
-            .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")])
-            .args(["-e", &format!("inject={call}:signal=KILL:when={at}")])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "crash::scenario", "--ignored", "--test-threads", "1"])
-            .env(FOLDER, host.at(""))
-            .env(PROCESSES, ids.join(","))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
+        let done = run_killed(&host, &ids, (call, at), false);
         let left = host.snapshot();
         assert_eq!(theirs(&left), theirs(&before), "killed before {call} {at}");
         for process in &processes[..2] {
@@ -182,6 +193,50 @@ fn killed_at_every_system_call_on_an_old_kernel_it_is_put_right() {
     if can_mount() && has("killed at every system call", &[Need::Program("strace")]) {
         killed_everywhere(Kernel::v6_1(), Platform::ice_lake().mb);
     }
+}
+
+/// What is not ours, but the root's masks, which are confined.
+fn of_others(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
+    let is_theirs = |path: &str| !path.contains("fairways.") && path != "/schemata";
+    snapshot.iter().filter(|(path, _)| is_theirs(path)).collect()
+}
+
+/// Where others keep their threads, our groups below their classes go, and nothing of theirs has
+/// changed at any moment. Every third time another manager has removed its class meanwhile.
+#[test]
+fn killed_at_every_system_call_what_is_below_others_classes_goes() {
+    if !(can_mount() && has("killed at every system call", &[Need::Program("strace")])) {
+        return;
+    }
+    let mut below = 0;
+    for call in CHANGES {
+        // Every other write: there are many, each of one thread or mask.
+        let step = if call == "write" { 2 } else { 1 };
+        for at in (1..=MOST).step_by(step) {
+            let (host, processes) = host(Kernel::v7_2());
+            let ids: Vec<String> =
+                processes.iter().map(|process| process.id().to_string()).collect();
+            let before = host.snapshot();
+            let done = run_killed(&host, &ids, (call, at), true);
+            let left = host.snapshot();
+            assert_eq!(of_others(&left), of_others(&before), "killed before {call} {at}");
+            below +=
+                u32::from(left.keys().any(|path| path.starts_with("COS1/mon_groups/fairways.")));
+            let mut expected = before;
+            if at % 3 == 0 {
+                fs::remove_dir(host.path("COS1")).unwrap();
+                expected.retain(|path, _| !path.starts_with("COS1"));
+            }
+            let restored = restore(&host.settings).unwrap();
+            assert_eq!((restored.left, restored.failed), (vec![], vec![]), "{call} {at}");
+            assert_eq!(host.snapshot(), expected, "killed before {call} {at}");
+            assert!(at < MOST - 1 || done.success(), "it never comes to its end");
+            if done.success() {
+                break;
+            }
+        }
+    }
+    assert!(below > 10, "{below} times with a group below another's class");
 }
 
 #[test]

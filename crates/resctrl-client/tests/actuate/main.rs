@@ -20,5 +20,7 @@ mod plans;
 mod random;
 mod replaced;
 mod sealed;
+mod shown;
+mod staying;
 mod threads;
 mod withheld;

@@ -6,7 +6,7 @@ mod programs;
 
 use std::collections::BTreeMap;
 
-use fairways_core::{Action, AppId, Counters};
+use fairways_core::{Action, AppId, Counters, WayMask};
 use fairways_programs::ProgramKey;
 use fairways_resctrl::language::{Monitoring, Reading};
 use fairways_resctrl_client::{Actuator, Error, Errors, Restored};
@@ -25,12 +25,15 @@ pub(super) struct CacheWays {
     /// Whether plans are logged and not carried out.
     observe: bool,
     programs: BTreeMap<AppId, ManagedProgram>,
+    /// While observing, the ways that others let programs fill, where these are not all.
+    limits: BTreeMap<(u32, AppId), WayMask>,
     choice: NodeChoice,
 }
 
 impl CacheWays {
     pub(super) fn new(actuator: Box<Actuator>, observe: bool) -> Self {
-        Self { actuator, observe, programs: BTreeMap::new(), choice: NodeChoice::new() }
+        let (programs, limits) = (BTreeMap::new(), BTreeMap::new());
+        Self { actuator, observe, programs, limits, choice: NodeChoice::new() }
     }
 }
 
@@ -63,6 +66,7 @@ impl Mechanism for CacheWays {
 
     fn begin(&mut self, found: FoundProgram, state: &mut HostState) {
         self.take_in(found, None, state);
+        self.see_limits(state);
     }
 
     fn end(&mut self, program: ProgramKey, state: &mut HostState) {
@@ -84,6 +88,7 @@ impl Mechanism for CacheWays {
             }
             self.list_threads_of(app, state);
         }
+        self.see_limits(state);
     }
 
     fn admit(&mut self, program: ProgramKey, thread: i32, state: &mut HostState) {
@@ -145,6 +150,10 @@ impl Mechanism for CacheWays {
         Some(&self.actuator)
     }
 
+    fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
+        self.observe.then_some(&self.limits)
+    }
+
     fn left(&self, app: AppId) -> Option<&BTreeMap<String, usize>> {
         self.programs.get(&app).map(|program| &program.left)
     }
@@ -166,6 +175,24 @@ impl CacheWays {
             self.survey(state);
             // The windows under way began with counts of other places.
             state.counting.restart(None, state.agenda.now(), self);
+        }
+    }
+}
+
+impl CacheWays {
+    /// Notes which ways others let programs fill, where no plan does.
+    fn see_limits(&mut self, state: &HostState) {
+        self.limits.clear();
+        if !self.observe {
+            return;
+        }
+        for (&app, member) in &state.roster.members {
+            let Some(managed) = self.programs.get(&app) else { continue };
+            let are_in_root = managed.left.values().sum::<usize>() < member.tasks.len().max(1);
+            for &domain in &member.domains {
+                let limit = self.actuator.limit(managed.left.keys(), are_in_root, domain);
+                self.limits.extend(limit.map(|mask| ((domain, app), mask)));
+            }
         }
     }
 }
