@@ -35,7 +35,8 @@ impl ShownCaches {
     #[must_use]
     pub fn open(settings: &Settings) -> Option<Self> {
         let tree = Tree::open(&settings.root).ok()?;
-        let survey = Survey::read(&tree, &settings.proc, None, &|_| false).ok()??;
+        let none = Topology::default();
+        let survey = Survey::read(&tree, settings, &none, None, &|_| false).ok()??;
         let (threads, cpus) = (HashMap::new(), Vec::new());
         let topology = Topology::of_level(survey.level());
         let mut shown = Self { tree, settings: settings.clone(), topology, survey, threads, cpus };
@@ -57,8 +58,8 @@ impl ShownCaches {
     /// # Errors
     /// If a file can't be read.
     pub fn look(&mut self) -> Result<(), Error> {
-        let Self { tree, settings, survey, .. } = self;
-        let survey = Survey::read(tree, &settings.proc, Some(survey), &|_| false)?;
+        let Self { tree, settings, topology, survey, .. } = self;
+        let survey = Survey::read(tree, settings, topology, Some(survey), &|_| false)?;
         let Some(survey) = survey else {
             return Err(Error::Unmounted { root: settings.root.clone() });
         };
