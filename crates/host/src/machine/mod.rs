@@ -37,6 +37,7 @@
 
 mod agenda;
 mod announcements;
+mod announcer;
 mod caches;
 mod counted_host;
 mod counting;
@@ -69,7 +70,7 @@ use fairways_resctrl_client::Restored;
 
 use agenda::Agenda;
 use announcements::Announcements;
-pub use announcements::{Announcement, ContainerAnnouncer};
+pub use announcer::{Announcement, ContainerAnnouncer};
 pub use counted_host::CountedHost;
 use counting::Counting;
 use domains::Domains;

@@ -6,7 +6,7 @@ use fairways_core::{AppId, Event};
 use fairways_resctrl_client as client;
 
 use super::agenda::Agenda;
-use super::announcements::ContainerAnnouncer;
+use super::announcer::ContainerAnnouncer;
 use super::counting::Counting;
 use super::domain::Pending;
 use super::domains::Domains;

@@ -1,0 +1,85 @@
+//! Containers that their runtime announces before their first instruction, and waits with until
+//! they are in their class.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::settings::NewContainer;
+
+/// The most announcements that wait to be handled. The announcing thread waits for each, so that
+/// more are there only if the host is stuck.
+const MOST_WAITING: usize = 1024;
+
+/// What a runtime reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Announcement {
+    /// These containers exist, and no others. The runtime may have just started.
+    Exist(Vec<NewContainer>),
+    /// One is about to start.
+    Starts(NewContainer),
+    /// One was asked to stop, or has.
+    Stops(String),
+    /// One is removed.
+    Removed(String),
+}
+
+/// Takes announcements to a host, from any thread.
+#[derive(Clone, Debug)]
+pub struct ContainerAnnouncer(Arc<AnnouncementQueue>);
+
+#[derive(Debug)]
+struct AnnouncementQueue {
+    waiting: Mutex<Vec<(Announcement, SyncSender<()>)>>,
+    /// Readable while announcements wait.
+    stirred: OwnedFd,
+}
+
+impl ContainerAnnouncer {
+    /// An announcer whose announcements wait for a [host](super::Host::listen_to).
+    ///
+    /// # Errors
+    /// If there is no descriptor left for it.
+    pub fn new() -> io::Result<Self> {
+        let stirred = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self(Arc::new(AnnouncementQueue { waiting: Mutex::default(), stirred })))
+    }
+
+    /// Announces something, and waits until the host and its policies have responded, at most
+    /// `within`. Returns whether they have; if not, they do later.
+    #[must_use]
+    pub fn announce(&self, what: Announcement, within: Duration) -> bool {
+        let (done, is_done) = sync_channel(1);
+        {
+            let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            if waiting.len() >= MOST_WAITING {
+                return false;
+            }
+            waiting.push((what, done));
+        }
+        // It fails only where it is readable already.
+        let _ = rustix::io::write(&self.0.stirred, &1_u64.to_ne_bytes());
+        is_done.recv_timeout(within).is_ok()
+    }
+
+    /// Whether something waits to be handled.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Everything that waits, each with the sender of its answer.
+    pub(super) fn take(&self) -> Vec<(Announcement, SyncSender<()>)> {
+        let _ = rustix::io::read(&self.0.stirred, &mut [0_u8; 8]);
+        std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl AsFd for ContainerAnnouncer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.stirred.as_fd()
+    }
+}
