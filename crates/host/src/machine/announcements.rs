@@ -13,6 +13,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::Host;
 use super::settings::NewContainer;
 use super::state::HostState;
+use super::trouble::Looked;
 
 /// The most announcements that wait to be handled. The announcing thread waits for each, so that
 /// more are there only if the host is stuck.
@@ -154,8 +155,9 @@ impl Host {
                     Ok(())
                 }
             };
-            if let Err(why) = announced {
-                trouble.log(&format!("containers: {why}"));
+            match announced {
+                Ok(()) => trouble.seen(Looked::Containers),
+                Err(why) => trouble.not_seen(Looked::Containers, &why),
             }
         }
         match self.state.roster.look_for_asked() {
@@ -164,7 +166,7 @@ impl Host {
                 self.mechanism.reconfigure(&moved);
             }
             Ok(None) => {}
-            Err(why) => self.state.trouble.log(&format!("programs of pods: {why}")),
+            Err(why) => self.state.trouble.not_seen(Looked::Containers, &why),
         }
         // The next look finds everything else of these containers.
         for (program, pid) in started {

@@ -48,6 +48,8 @@ pub(super) struct Roster {
     asked: AskedPrograms,
     /// Programs whose owners' requests have changed.
     requested: Vec<AppId>,
+    /// Whether the last look found out which programs run.
+    pub(super) are_known: bool,
 }
 
 impl Roster {
@@ -62,6 +64,7 @@ impl Roster {
             members: BTreeMap::new(),
             next_id: 0,
             requested: Vec::new(),
+            are_known: false,
         })
     }
 

@@ -54,10 +54,12 @@ impl Host {
         Shown { app, name, tasks, masks: masks.collect() }
     }
 
-    /// The programs that were requested but not found.
+    /// The programs that were requested but not found; `None` where that is not known: no look has
+    /// been made yet, or the last one failed.
     #[must_use]
-    pub fn unmatched(&self) -> Vec<&Wanted> {
-        self.state.roster.programs.unmatched().collect()
+    pub fn unmatched(&self) -> Option<Vec<&Wanted>> {
+        let roster = &self.state.roster;
+        roster.are_known.then(|| roster.programs.unmatched().collect())
     }
 
     /// The name of a program that was found and is not over.
@@ -117,7 +119,12 @@ impl Host {
     /// What is not as it should be, though policies are in force; a line each.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
-        self.mechanism.degraded()
+        let mut lines = self.mechanism.degraded();
+        lines.extend(self.state.trouble.unseen().cloned());
+        for (id, domain) in &self.state.domains.by_id {
+            lines.extend(domain.plan.trouble().map(|line| format!("domain {id}: {line}")));
+        }
+        lines
     }
 
     /// What happened to the scheduler by which policies act, if they act by one.

@@ -15,7 +15,7 @@ use super::agenda::{RARELY, SELDOM};
 use super::mechanism::Mechanism;
 use super::roster::FoundProgram;
 use super::state::HostState;
-use super::trouble::{Failure, Trouble};
+use super::trouble::{Failure, Looked, Trouble};
 use node_choice::NodeChoice;
 use programs::ManagedProgram;
 
@@ -26,11 +26,14 @@ pub(super) struct CacheWays {
     observe: bool,
     programs: BTreeMap<AppId, ManagedProgram>,
     choice: NodeChoice,
+    /// Why the last plan that failed did.
+    failed: String,
 }
 
 impl CacheWays {
     pub(super) fn new(actuator: Box<Actuator>, observe: bool) -> Self {
-        Self { actuator, observe, programs: BTreeMap::new(), choice: NodeChoice::new() }
+        let (programs, choice, failed) = (BTreeMap::new(), NodeChoice::new(), String::new());
+        Self { actuator, observe, programs, choice, failed }
     }
 }
 
@@ -44,7 +47,7 @@ impl Mechanism for CacheWays {
     fn look(&mut self, state: &mut HostState) {
         match self.actuator.look() {
             Ok(changes) => {
-                state.trouble.clear();
+                state.trouble.seen(Looked::Resctrl);
                 if changes.domains {
                     self.survey(state);
                 }
@@ -56,7 +59,7 @@ impl Mechanism for CacheWays {
             Err(why @ Error::Unmounted { .. }) => state.trouble.fail(Failure::Unmounted(why)),
             Err(why) => {
                 self.actuator.erred(&why);
-                state.trouble.log(&why.to_string());
+                state.trouble.not_seen(Looked::Resctrl, &why);
             }
         }
     }
