@@ -59,8 +59,12 @@ impl Control {
             while !over.load(Ordering::Relaxed) {
                 match accepting.accept() {
                     Ok((stream, _)) => welcome(stream, &clients, &served),
+                    Err(_) if over.load(Ordering::Relaxed) => {}
                     // Out of descriptors, say. Clients wait meanwhile.
-                    Err(_) => std::thread::sleep(RETRY),
+                    Err(why) => {
+                        tracing::warn!("a client can't be let in: {why}");
+                        std::thread::sleep(RETRY);
+                    }
                 }
             }
         };

@@ -1,6 +1,8 @@
 //! The daemon itself: it opens all parts, reports events to the policies, carries out their
 //! actions, and restores everything.
 
+mod reload;
+
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -20,9 +22,11 @@ use tracing::{debug, error, info, warn};
 use super::Options;
 use super::config::{ClockSource, Config};
 use super::control::{Control, Served};
+use super::degraded::DegradedSources;
 use super::energy;
 use super::io_masks;
 use super::journals::Journals;
+use super::lacking::Lacking;
 use super::losses::{DaemonLosses, SharedLosses};
 use super::metrics::Metrics;
 use super::missing::Missing;
@@ -30,8 +34,10 @@ use super::node_features::NodeFeatureFile;
 use super::notify::Notify;
 use super::nri::{Nri, NriTotals};
 use super::open;
+use super::plan_outcomes::PlanOutcomes;
 use super::profiled::Profiled;
 use super::promises;
+use super::repeated;
 use super::rules::Rules;
 use super::seen::OfHost;
 use super::settings::Checked;
@@ -51,6 +57,9 @@ pub(super) struct Daemon {
     profiled: Option<Profiled>,
     journals: Journals,
     unmeasured: Unmeasured,
+    lacking: Lacking,
+    /// What became of the plans, for the exit code.
+    plans: PlanOutcomes,
     /// `None` if nobody can ask for them, or the policy gives out no ways.
     losses: Option<SharedLosses>,
     notify: Notify,
@@ -135,6 +144,7 @@ impl Daemon {
             }
         }
         config.not_honoured().iter().for_each(|line| warn!("{line}"));
+        let lacking = Lacking::new(&config, &host);
         if let Some(metrics) = &metrics {
             metrics.see()(&host);
             info!(listen = %metrics.at(), "metrics");
@@ -147,6 +157,8 @@ impl Daemon {
             profiled,
             journals,
             unmeasured,
+            lacking,
+            plans: PlanOutcomes::default(),
             losses,
             notify,
             control,
@@ -195,9 +207,13 @@ impl Daemon {
         let watched = Arc::clone(&self.watched);
         let node_features = self.node_features.clone();
         let (mut were_left, mut degraded) = (false, Vec::new());
-        let trouble = self.journals.trouble();
-        let unmeasured = self.unmeasured.warning(self.rules.name());
-        let out_of_sight = open::out_of_sight();
+        let sources = DegradedSources {
+            journals: self.journals.trouble(),
+            unmeasured: self.unmeasured.warning(self.rules.name()),
+            lacking: self.lacking.line(),
+            out_of_sight: open::out_of_sight(),
+            nri: self.nri.as_ref().map(Nri::connection),
+        };
         let mut missing = Missing::default();
         let mut were_io_masks = false;
         let (mut shown_changes, mut shown_at) = (None, Instant::now());
@@ -215,6 +231,7 @@ impl Daemon {
                 return;
             }
             shown_at = Instant::now();
+            repeated::write_counts(false);
             let left = host.not_managed();
             if were_left || !left.is_empty() {
                 watched.lock().status.set_not_managed(&left);
@@ -223,13 +240,12 @@ impl Daemon {
             energy::show(host, &watched);
             io_masks::show(host, &watched, &mut were_io_masks);
             if let Some(unmatched) = missing.look(host) {
-                watched.lock().status.unmatched = unmatched.to_vec();
+                let status = &mut watched.lock().status;
+                if status.unmatched != unmatched {
+                    status.unmatched = unmatched.to_vec();
+                }
             }
-            let mut now = host.degraded();
-            now.extend_from_slice(&out_of_sight);
-            now.extend_from_slice(&trouble.lock());
-            now.extend(unmeasured.clone());
-            now.extend(fairways_exec_policy::given_up());
+            let mut now = sources.lines(host);
             now.extend(promises::beyond(&watched.lock().status));
             if now != degraded {
                 watched.lock().status.degraded.clone_from(&now);
@@ -296,12 +312,20 @@ impl Daemon {
         };
         self.journals.event(domain, at, event, started);
         self.unmeasured.hear(domain, event);
+        self.lacking.hear(at, event);
+        self.plans.hear(event);
         {
             let watched = &mut *self.watched.lock();
             // No event reports that another scheduler has replaced it.
             watched.status.set_scheduler(self.host.scheduler());
             watched.status.now = self.has_time_of_day.then(Moment::now);
             watched.record_event(domain, at, event, &OfHost(&self.host), name);
+            if matches!(event, Event::Started { .. })
+                && let Some(missing) = self.host.unmatched()
+            {
+                // Resctrl may be slow until the next turn, at which all of them are found.
+                watched.status.unmatched.retain(|of| missing.iter().any(|at| at.name == of.name));
+            }
         }
         match event {
             Event::Cpus(cpus) => {
@@ -392,32 +416,12 @@ impl Daemon {
         watched.totals.failed += 1;
     }
 
-    /// Reads the configuration again. If it is wrong, the previous one stays in force.
-    fn reload(&mut self, args: &Options) {
-        self.notify.reloading();
-        match self.try_reload(args) {
-            Ok(()) => info!("configuration reloaded"),
-            Err(why) => error!("the previous configuration stays in force: {why}"),
-        }
-        self.notify.ready(&format!("{} looks after this host", self.rules.name()));
-    }
-
-    fn try_reload(&mut self, args: &Options) -> anyhow::Result<()> {
-        let checked = Checked::reloaded(args)?;
-        // Only programs can change while the daemon runs.
-        let (now, before) = (&checked.config, &self.config);
-        let same = Config { program: before.program.clone(), ..now.clone() } == *before;
-        if !same {
-            warn!("restart required: only `program` can be reloaded");
-        }
-        for program in now.program.iter().filter(|now| before.has_other_latency(now)) {
-            let name = &program.name;
-            warn!(program = name, "restart required: `latency` can't be reloaded");
-        }
-        let in_force = Config { program: now.program.clone(), ..before.clone() };
-        in_force.not_honoured().iter().for_each(|line| warn!("{line}"));
-        self.host.reconfigure(open::managed(&checked.config, self.emulator.as_ref())?)?;
-        Ok(())
+    /// Why the run managed nothing, where it was to give out ways and no plan was ever in force.
+    /// Whether a signal has ended it early makes a difference.
+    pub(super) fn without_plan(&self, was_ended: bool) -> Option<String> {
+        let Config { observe, dry_run, counters_only, .. } = self.config;
+        let gives_none = observe || dry_run || counters_only || self.config.schedules();
+        self.plans.failure(was_ended).filter(|_| !gives_none)
     }
 
     /// Restores everything, and logs what could not be restored. That is an error, and so is a
@@ -446,6 +450,7 @@ impl Daemon {
                 }
             }
         }
+        repeated::write_counts(true);
         for thing in &restored.done {
             info!("restored {thing}");
         }

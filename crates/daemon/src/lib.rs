@@ -7,6 +7,7 @@ pub mod config;
 mod control;
 mod cpu_waits;
 mod daemon;
+mod degraded;
 mod energy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
@@ -14,6 +15,7 @@ pub mod fuzz;
 mod fuzzed;
 mod io_masks;
 mod journals;
+mod lacking;
 mod logging;
 mod losses;
 mod metrics;
@@ -23,8 +25,10 @@ mod notify;
 mod nri;
 mod open;
 mod options;
+mod plan_outcomes;
 mod profiled;
 mod promises;
+mod repeated;
 mod report;
 mod restore;
 mod rules;
@@ -63,16 +67,19 @@ pub use scheduler::in_kernel;
 /// Manages this host until a signal stops it. Everything is checked before anything is changed.
 ///
 /// # Errors
-/// If this host can't do what is configured, not everything could be restored, or the journal could
-/// not be written; [`Interrupted`] if SIGINT stopped it.
+/// If this host can't do what is configured, not everything could be restored, the journal could
+/// not be written, or no plan was ever in force; [`Interrupted`] if SIGINT stopped it.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let shows = |config: &Config| args.json || config.dry_run;
-    let Ended { status, signals, shows, ended } = look_after(args, None, shows)?;
+    let Ended { status, signals, shows, without_plan, ended } = look_after(args, None, shows)?;
     if shows {
         report::print(&status, args.json, out)?;
         out.flush()?;
     }
     ended?;
+    if let Some(why) = without_plan {
+        return Err(anyhow::anyhow!("{why}"));
+    }
     if signals.interrupted() { Err(Interrupted.into()) } else { Ok(()) }
 }
 
@@ -130,6 +137,8 @@ struct Ended {
     status: Status,
     signals: Signals,
     shows: bool,
+    /// Why no plan was ever in force, if none was.
+    without_plan: Option<String>,
     /// An error if not everything was restored.
     ended: anyhow::Result<()>,
 }
@@ -164,7 +173,8 @@ fn look_after(
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
     let followed = daemon.follow(Some(args), &signals);
+    let without_plan = daemon.without_plan(signals.ended());
     let (status, ended) = daemon.end();
     followed?;
-    Ok(Ended { status, signals, shows, ended })
+    Ok(Ended { status, signals, shows, without_plan, ended })
 }

@@ -10,8 +10,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
 
 use crate::config::{Log, LogFormat, LogLevel, LogTarget};
+use crate::repeated::FirstOnly;
 
-/// Starts the log. journald keeps the values in a line as fields: `journalctl FAIRWAYS_GROUP=...`.
+/// Starts the log, in which a failure that repeats is one line and then a count. journald keeps the
+/// values in a line as fields: `journalctl FAIRWAYS_GROUP=...`.
 ///
 /// # Errors
 /// If the configuration asks for journald and it does not answer.
@@ -35,7 +37,7 @@ pub(super) fn start(log: Log) -> io::Result<()> {
             let layer = layer
                 .with_field_prefix(Some("FAIRWAYS".to_owned()))
                 .with_syslog_identifier("fairways".to_owned());
-            registry.with(layer.with_filter(filter)).try_init()
+            registry.with(layer.with_filter(FirstOnly(filter))).try_init()
         }
         None => {
             let layer = fmt::layer()
@@ -44,10 +46,10 @@ pub(super) fn start(log: Log) -> io::Result<()> {
                 .with_timer(TimeOfDay)
                 .with_target(false);
             match log.format {
-                LogFormat::Text => registry.with(layer.with_filter(filter)).try_init(),
-                LogFormat::Json => {
-                    registry.with(layer.json().flatten_event(true).with_filter(filter)).try_init()
-                }
+                LogFormat::Text => registry.with(layer.with_filter(FirstOnly(filter))).try_init(),
+                LogFormat::Json => registry
+                    .with(layer.json().flatten_event(true).with_filter(FirstOnly(filter)))
+                    .try_init(),
             }
         }
     };

@@ -30,14 +30,15 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// The missing programs to show, if they have changed.
+    /// The missing programs to show; `None` where it is not known which programs run.
     pub(super) fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
-        let wanted = host.unmatched();
+        let wanted = host.unmatched()?;
         let is_new = self.shown.len() != wanted.len()
             || self.shown.iter().zip(&wanted).any(|(shown, program)| !is_same(shown, program));
         if is_new {
             let now = Instant::now();
             if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
+                // Without it no program is suggested.
                 self.running =
                     Some((now, Running::look(&Roots::default(), BUDGET).unwrap_or_default()));
             }
@@ -64,7 +65,7 @@ impl Missing {
                 *is_warned = true;
             }
         }
-        is_new.then_some(&self.shown)
+        Some(&self.shown)
     }
 }
 

@@ -7,7 +7,7 @@ use fairways_core::Counter;
 use fairways_policy::Descriptor;
 use fairways_policy::parameter::{Parameter, Value, ValueKind};
 use fairways_policy::table::{
-    ConfiguredPolicy, DecisionScope, KnowledgeSource, Make, OwnerRequest,
+    ConfiguredPolicy, DecisionScope, KnowledgeSource, Make, OwnerRequest, PolicyNeed,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -107,7 +107,10 @@ fn read(
         defaults.push((parameter.name, default));
         table.push(parameter);
     }
-    let counters = counters.map_or_else(|| Ok(Counter::ALL.to_vec()), read_counters)?;
+    // What it names it reads; one that names none reads what there is.
+    let named = counters.map(read_counters).transpose()?;
+    let needs: Vec<PolicyNeed> = named.iter().flatten().copied().map(PolicyNeed::Counter).collect();
+    let counters = named.unwrap_or_else(|| Counter::ALL.to_vec());
     let name = leaked(name.to_owned());
     let honours = honours.into_iter().map(|request| match request {
         HonouredRequest::Baselines => OwnerRequest::Baselines,
@@ -132,6 +135,7 @@ fn read(
         },
         honours: Box::leak(honours.collect()),
         counters: Box::leak(counters.into()),
+        needs: Box::leak(needs.into()),
         parameters: Box::leak(table.into()),
         make: Make::new(Box::leak(Box::new(move |settings: &[(&str, Value)]| {
             made(settings, &defaults, name, &start, decides)

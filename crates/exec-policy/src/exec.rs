@@ -199,7 +199,8 @@ impl ExecPolicy {
     fn fail(&mut self, at: Time, why: &ProgramFault, act: &mut dyn FnMut(Action<'_>)) {
         self.running = None;
         self.own_alarm = None;
-        self.failures += 1;
+        let is_over = self.start.is_over();
+        self.failures = if is_over { RESTARTS + 1 } else { self.failures + 1 };
         self.failed_at = at;
         let name = self.name;
         let next = match self.failures {
@@ -211,7 +212,8 @@ impl ExecPolicy {
         let line = format!("{name}: {why}; its last plan stays in force, {next}");
         #[cfg(test)]
         self.last_fault.replace(line.clone());
-        if self.failures > RESTARTS {
+        // What can't be started any more is reported as such already.
+        if self.failures > RESTARTS && !is_over {
             report_last(line)
         } else {
             report(line)

@@ -67,9 +67,8 @@ pub(crate) fn report_last(line: String) {
     report(line);
 }
 
-/// The policies of this process whose programs are not started again, a line each.
-#[must_use]
-pub fn given_up() -> Vec<String> {
+/// The programs that are not started again since they fail, a line each.
+pub(crate) fn failing() -> Vec<String> {
     GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 

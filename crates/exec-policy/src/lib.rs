@@ -28,7 +28,7 @@ use fairways_policy::Descriptor;
 pub use answer::AnswerChecks;
 pub use confined::{CONFINED, KEEPER, confine, keep};
 pub use exec::ExecPolicy;
-pub use faults::{faults, given_up};
+pub use faults::faults;
 pub use parameters::json_of;
 
 use confined::ConfinedStart;
@@ -47,6 +47,15 @@ static DESCRIBED: Mutex<BTreeMap<String, &'static Descriptor>> = Mutex::new(BTre
 pub fn descriptor(name: &str) -> Option<&'static Descriptor> {
     let programs = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
     fairways_policy::descriptor(name).or_else(|| programs.get(name).copied())
+}
+
+/// The policies of this process whose programs are not started again, a line each. Looks whether
+/// the processes that guard them are still there, and ends what those that are not have left.
+#[must_use]
+pub fn given_up() -> Vec<String> {
+    let mut lines = confined::ended_keepers();
+    lines.extend(faults::failing());
+    lines
 }
 
 /// Asks the program of a policy to describe itself, the first time. `confined`: it is started

@@ -18,6 +18,11 @@ pub(crate) trait ProgramStart: Send + Sync {
     /// # Errors
     /// If it can't be started.
     fn start(&self) -> io::Result<(UnixStream, Box<dyn Send>)>;
+
+    /// Whether it can't be started any more, whatever happens.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) fn connect(start: &dyn ProgramStart) -> io::Result<ProgramConnection> {
@@ -68,6 +73,11 @@ impl ChildProgram {
     pub(crate) fn spawn(mut command: Command, socket: UnixStream) -> io::Result<Self> {
         command.stdin(OwnedFd::from(socket.try_clone()?)).stdout(OwnedFd::from(socket));
         command.spawn().map(Self)
+    }
+
+    /// The number of its process.
+    pub(crate) fn number(&self) -> u32 {
+        self.0.id()
     }
 }
 

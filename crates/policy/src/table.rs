@@ -27,6 +27,8 @@ pub struct Descriptor {
     /// The counters that it reads. A host counts no others for it, so that these need not take
     /// turns on the processor's few counters.
     pub counters: &'static [Counter],
+    /// Those of which it finds out nothing, or sets nothing, if one is missing.
+    pub needs: &'static [PolicyNeed],
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// How it is made.
@@ -100,6 +102,29 @@ pub enum OwnerRequest {
     Importance,
 }
 
+/// Something without which a policy on counters leaves all programs as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyNeed {
+    /// A counter of programs.
+    Counter(Counter),
+    /// How much of the cache programs occupy.
+    Occupancy,
+    /// A lever of memory bandwidth.
+    Bandwidth,
+}
+
+impl PolicyNeed {
+    /// What it is, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Counter(counter) => counter.name(),
+            Self::Occupancy => "occupancy",
+            Self::Bandwidth => "a limit of memory bandwidth",
+        }
+    }
+}
+
 /// A policy with all its parameters.
 pub struct ConfiguredPolicy {
     /// The policy.
@@ -118,8 +143,19 @@ impl Descriptor {
     ) -> Self {
         let (decides, knows) = (DecisionScope::Ways, KnowledgeSource::Nothing);
         let (parameters, make) = (P::TABLE, Make::new(make));
-        let (honours, counters) = (&[], &[]);
-        Self { name, summary, paper: "", decides, knows, honours, counters, parameters, make }
+        let (honours, counters, needs) = (&[], &[], &[]);
+        Self {
+            name,
+            summary,
+            paper: "",
+            decides,
+            knows,
+            honours,
+            counters,
+            needs,
+            parameters,
+            make,
+        }
     }
 
     /// Makes the policy with these parameters, read by [`Parameter::read`]; the others have their

@@ -116,9 +116,10 @@ impl AnnouncedContainers {
 }
 
 impl Alive {
-    /// Whether its process is still the one that was announced.
+    /// Whether its process is still the one that was announced, as far as that can be seen.
     fn is_alive(&self, proc: &Proc) -> bool {
-        let start = proc.stat(self.container.pid).ok().flatten().map(|stat| stat.start);
+        let Ok(stat) = proc.stat(self.container.pid) else { return true };
+        let start = stat.map(|stat| stat.start);
         self.container.started.is_some() && start == self.container.started
     }
 
@@ -309,7 +310,7 @@ impl Programs {
 
     /// The entry and the match that a process's cgroup belongs to by its path.
     fn id_by_path(&self, pid: i32) -> Option<Id> {
-        let (forest, text) = (self.forest.as_ref()?, self.proc.cgroups(pid)?);
+        let (forest, text) = (self.forest.as_ref()?, self.proc.cgroups(pid).ok().flatten()?);
         forest.trees.iter().find_map(|tree| {
             let path = &*tree.hierarchy.path_of(&text)?;
             let slashes = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
@@ -356,7 +357,7 @@ impl Programs {
 
     /// The entry and the match that a process's cgroup belongs to.
     fn id_by_cgroup(&self, pid: i32) -> Option<Id> {
-        let (forest, text) = (self.forest.as_ref()?, self.proc.cgroups(pid)?);
+        let (forest, text) = (self.forest.as_ref()?, self.proc.cgroups(pid).ok().flatten()?);
         forest.trees.iter().zip(&self.matches).find_map(|(tree, matches)| {
             let path = &*tree.hierarchy.path_of(&text)?;
             let ((at, name), _) = matches

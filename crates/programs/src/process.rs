@@ -92,31 +92,41 @@ impl Proc {
                     })
                     .map(Some)
             }
-            Err(error) if is_gone(&error) => Ok(None),
-            // Another user's, where proc is mounted with hidepid.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-            Err(error) => Err(in_file(&path, &error)),
+            Err(error) => unseen(&path, &error),
         }
     }
 
-    /// The file name in a process's first argument.
-    pub(super) fn first_argument(&self, pid: i32) -> Option<String> {
+    /// The file name in a process's first argument; `None` if it has none, as a kernel thread.
+    pub(super) fn first_argument(&self, pid: i32) -> io::Result<Option<String>> {
+        let path = self.root.join(pid.to_string()).join("cmdline");
         let mut bytes = [0; 4096];
-        let mut file = File::open(self.root.join(pid.to_string()).join("cmdline")).ok()?;
-        let read = file.read(&mut bytes).ok()?;
-        let first =
-            bytes[..read].split(|&byte| byte == 0).next().filter(|first| !first.is_empty())?;
-        let text = String::from_utf8_lossy(first);
-        Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
+        let read = match File::open(&path).and_then(|mut file| file.read(&mut bytes)) {
+            Ok(read) => read,
+            Err(error) => return unseen(&path, &error),
+        };
+        let first = bytes[..read].split(|&byte| byte == 0).next();
+        Ok(first.filter(|first| !first.is_empty()).map(|first| {
+            let text = String::from_utf8_lossy(first);
+            text.rsplit('/').next().unwrap_or(&text).to_owned()
+        }))
     }
 
     /// Whether a process belongs to that user alone: by the real, the effective and the saved
     /// number. For a set-uid program, the effective one is not the user that started and named it.
     /// No, if it is gone or this user may not see it.
-    pub(super) fn belongs_to(&self, pid: i32, user: u32) -> bool {
-        let text = status::text(&self.root, pid);
-        let Some(of) = text.and_then(|text| status::users(&text)) else { return false };
-        [of.real, of.effective, of.saved] == [user; 3]
+    pub(super) fn belongs_to(&self, pid: i32, user: u32) -> io::Result<bool> {
+        let text = self.text(pid, "status")?;
+        let of = text.and_then(|text| status::users(&text));
+        Ok(of.is_some_and(|of| [of.real, of.effective, of.saved] == [user; 3]))
+    }
+
+    /// The text of a file of a process; `None` if that is gone, or this user may not see it.
+    fn text(&self, pid: i32, file: &str) -> io::Result<Option<String>> {
+        let path = self.root.join(pid.to_string()).join(file);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(error) => unseen(&path, &error),
+        }
     }
 
     /// Adds the threads of a process, none if it is gone.
@@ -138,9 +148,9 @@ impl Proc {
         rustix::fs::stat(&path).ok().map(|about| u64::from(about.st_nlink))
     }
 
-    /// `/proc/PID/cgroup`; `None` if the process is gone or it can't be read.
-    pub(super) fn cgroups(&self, pid: i32) -> Option<String> {
-        std::fs::read_to_string(self.root.join(pid.to_string()).join("cgroup")).ok()
+    /// `/proc/PID/cgroup`; `None` if the process is gone, or this user may not see it.
+    pub(super) fn cgroups(&self, pid: i32) -> io::Result<Option<String>> {
+        self.text(pid, "cgroup")
     }
 
     /// The CPUs that a thread may use; `None` if it is gone.
@@ -161,6 +171,15 @@ impl Proc {
     /// The mounts that this process sees.
     pub(super) fn mounts(&self) -> io::Result<Vec<Mount>> {
         mounts::all(&self.root).map_err(|error| in_file(&self.root.join("self/mountinfo"), &error))
+    }
+}
+
+/// No answer where a process is gone, or is another user's and proc is mounted with hidepid. Any
+/// other error is no answer either, but says nothing about the process: out of descriptors, say.
+fn unseen<T>(path: &Path, error: &io::Error) -> io::Result<Option<T>> {
+    match is_gone(error) || error.kind() == io::ErrorKind::PermissionDenied {
+        true => Ok(None),
+        false => Err(in_file(path, error)),
     }
 }
 

@@ -275,7 +275,7 @@ impl ProcessTable {
         let before = self.managed.get(&stat.pid).map(|process| (process.wanted, process.root));
         let mut best = before;
         let above = self.managed.get(&stat.parent).map(|process| (process.wanted, process.root));
-        let own = self.direct(stat, proc, wanted).map(|at| (at, (stat.start, stat.pid)));
+        let own = self.direct(stat, proc, wanted)?.map(|at| (at, (stat.start, stat.pid)));
         for other in [above, own].into_iter().flatten() {
             if best.is_none_or(|(best, _)| other.0 < best) {
                 best = Some(other);
@@ -315,38 +315,60 @@ impl ProcessTable {
     }
 
     /// The first entry of the list that matches a process itself.
-    fn direct(&mut self, stat: &ProcessStat, proc: &Proc, wanted: &[Wanted]) -> Option<usize> {
+    fn direct(
+        &mut self,
+        stat: &ProcessStat,
+        proc: &Proc,
+        wanted: &[Wanted],
+    ) -> io::Result<Option<usize>> {
         if let Some((start, comm, direct)) = self.names.get(&stat.pid)
             && (*start, comm) == (stat.start, &stat.comm)
         {
-            return *direct;
+            return Ok(*direct);
         }
         let mut argument = None;
-        let mut may_come = false;
-        let direct = wanted.iter().enumerate().position(|(at, wanted)| match &wanted.selector {
-            Selector::Pid(_) => {
-                self.bound.get(at) == Some(&Some(PidBinding::To((stat.start, stat.pid))))
+        let (mut direct, mut may_come) = (None, false);
+        for (at, wanted) in wanted.iter().enumerate() {
+            let is_it = match &wanted.selector {
+                Selector::Pid(_) => {
+                    self.bound.get(at) == Some(&Some(PidBinding::To((stat.start, stat.pid))))
+                }
+                Selector::Process { pattern, user } => {
+                    let is_named = glob::matches(pattern, &stat.comm)
+                        || has_first_argument(&mut argument, pattern, stat.pid, proc)?;
+                    let is_it = match user {
+                        Some(user) => is_named && proc.belongs_to(stat.pid, user.id())?,
+                        None => is_named,
+                    };
+                    may_come |= is_named && !is_it;
+                    is_it
+                }
+                _ => false,
+            };
+            if is_it {
+                direct = Some(at);
+                break;
             }
-            Selector::Process { pattern, user } => {
-                let argument = &mut argument;
-                let named = glob::matches(pattern, &stat.comm)
-                    || argument
-                        .get_or_insert_with(|| proc.first_argument(stat.pid))
-                        .as_ref()
-                        .is_some_and(|argument| glob::matches(pattern, argument));
-                let of =
-                    named && user.as_ref().is_none_or(|user| proc.belongs_to(stat.pid, user.id()));
-                may_come |= named && !of;
-                of
-            }
-            _ => false,
-        });
+        }
         if may_come {
             // A service starts as root and becomes its user later, under the same name.
             self.names.remove(&stat.pid);
-            return direct;
+            return Ok(direct);
         }
         self.names.insert(stat.pid, (stat.start, stat.comm.clone(), direct));
-        direct
+        Ok(direct)
     }
+}
+
+/// Whether a process's first argument, which is read once, matches a pattern.
+fn has_first_argument(
+    argument: &mut Option<Option<String>>,
+    pattern: &str,
+    pid: i32,
+    proc: &Proc,
+) -> io::Result<bool> {
+    if argument.is_none() {
+        *argument = Some(proc.first_argument(pid)?);
+    }
+    Ok(argument.iter().flatten().any(|argument| glob::matches(pattern, argument)))
 }

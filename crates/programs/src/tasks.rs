@@ -150,7 +150,7 @@ impl Programs {
         present.extend(self.place_announced());
         for (pid, owned) in self.table.managed() {
             let id = self.id_of_process(owned);
-            if !present.contains(&id) && !self.is_in_cgroup_before(pid, owned.wanted) {
+            if !present.contains(&id) && !self.is_in_cgroup_before(pid, owned.wanted)? {
                 present.insert(id);
             }
         }
@@ -182,19 +182,19 @@ impl Programs {
         before.any(|other| !self.wanted[other].selector.selects_cgroups())
     }
 
-    fn is_in_cgroup_before(&self, pid: i32, at: usize) -> bool {
+    fn is_in_cgroup_before(&self, pid: i32, at: usize) -> io::Result<bool> {
         if !self.wanted[..at].iter().any(|wanted| wanted.selector.selects_cgroups()) {
-            return false;
+            return Ok(false);
         }
-        let (Some(forest), Some(text)) = (&self.forest, self.proc.cgroups(pid)) else {
-            return false;
+        let (Some(forest), Some(text)) = (&self.forest, self.proc.cgroups(pid)?) else {
+            return Ok(false);
         };
-        forest.trees.iter().zip(&self.matches).any(|(tree, matches)| {
+        Ok(forest.trees.iter().zip(&self.matches).any(|(tree, matches)| {
             let Some(path) = tree.hierarchy.path_of(&text) else { return false };
             matches.iter().any(|((before, _), of)| {
                 *before < at && of.all.binary_search_by(|one| one.as_str().cmp(&path)).is_ok()
             })
-        })
+        }))
     }
 
     /// Lists the tasks of a program; those that are `known`, ascending, are known not to be the

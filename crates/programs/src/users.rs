@@ -37,7 +37,7 @@ impl CpuUser {
             if stat.is_kernel_thread() || stat.has_ended() || pid == own {
                 continue;
             }
-            let cgroups = proc.cgroups(pid).unwrap_or_default();
+            let cgroups = proc.cgroups(pid).ok().flatten().unwrap_or_default();
             let selector = selector(path(&cgroups), &stat.comm, pid, &pods);
             let user = users
                 .entry(selector.to_string())

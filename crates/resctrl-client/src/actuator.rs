@@ -11,11 +11,13 @@ use super::applied::Plans;
 use super::changes::Changes;
 use super::classes::Classes;
 use super::confine::Root;
+use super::counter_turns::COUNTED;
 use super::domain::{Cap, Domain};
 use super::dry_run::DryRun;
 use super::enforced::Enforced;
 use super::enforcement::Enforcement;
 use super::error::{Error, OpenError};
+use super::events::OCCUPANCY;
 use super::findings::Findings;
 use super::masks::masks_in;
 use super::mount::Mount;
@@ -143,11 +145,29 @@ impl Actuator {
         self.found.survey.monitoring.as_ref()
     }
 
+    /// Whether this host counts what programs occupy of the caches that are divided.
+    #[must_use]
+    pub fn counts_occupancy(&self) -> bool {
+        self.counts(OCCUPANCY)
+    }
+
+    /// Whether this host counts the bytes that programs move through these caches.
+    #[must_use]
+    pub fn counts_memory(&self) -> bool {
+        self.counts(COUNTED)
+    }
+
+    /// Whether it counts an event; of L2s none is counted.
+    fn counts(&self, event: &str) -> bool {
+        let monitoring = self.monitoring().filter(|_| self.found.survey.level() == 3);
+        monitoring.is_some_and(|of| of.events.iter().any(|name| name == event))
+    }
+
     /// The bytes of a domain's lines that a program occupies (`llc_occupancy`). `Unassigned`: it is
     /// not monitored, or not all its threads are, or this host does not count them; `Unavailable`:
     /// not now; `Error`: they can't be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
-        self.event(app, domain, "llc_occupancy", Program::occupancy)
+        self.event(app, domain, OCCUPANCY, Program::occupancy)
     }
 
     /// The bytes that a program has moved from and to memory through a domain since it was first
@@ -155,7 +175,7 @@ impl Actuator {
     /// group had to be made again. Missing counts are reported as by
     /// [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
-        self.event(app, domain, "mbm_total_bytes", Program::memory)
+        self.event(app, domain, COUNTED, Program::memory)
     }
 
     /// The ways of a domain, of those that are offered, that threads in these groups of others may
@@ -196,7 +216,7 @@ impl Actuator {
         &mut self,
         app: AppId,
         domain: u32,
-        event: &str,
+        event: &'static str,
         read: fn(&mut Program, &Tree, CountedPlace) -> Reading,
     ) -> Reading {
         let counted = self.found.survey.monitoring.as_ref();
@@ -206,7 +226,7 @@ impl Actuator {
             return Reading::Unassigned;
         };
         let tree = &self.mount.tree;
-        match self.found.nodes_of(place) {
+        let reading = match self.found.nodes_of(place) {
             [] => read(program, tree, place),
             // The kernel's own sum leaves out a node that can't be read.
             nodes => sum(
@@ -215,7 +235,9 @@ impl Actuator {
                     read(program, tree, CountedPlace { node: Some(node), ..place })
                 }),
             ),
-        }
+        };
+        program.read(event, domain, reading);
+        reading
     }
 
     /// Puts everything back, and returns what could not be.
@@ -296,6 +318,7 @@ impl Actuator {
         }
         lines.extend(self.found.without_bandwidth());
         self.programs.traffic_warnings(&self.found.traffic, &mut lines);
+        self.programs.unreadable(&mut lines);
         lines
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
+use super::backoff::Backoff;
 use super::findings::Findings;
 use super::limits::Limits;
 use super::masks::Masks;
@@ -32,6 +33,9 @@ pub(super) struct Class {
     pub(super) tightened: Vec<AppId>,
     /// Where hardware took other bits than requested: the request, and what it took.
     pub(super) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
+    /// Attempts to write masks that others changed, and to remove it.
+    pub(super) rewriting: Backoff,
+    pub(super) removal: Backoff,
 }
 
 impl Class {

@@ -136,7 +136,8 @@ impl Classes {
     pub(super) fn tidy(&mut self, mount: &mut Mount, programs: &Programs) {
         for at in (0..self.list.len()).rev() {
             let name = self.list[at].name.clone();
-            if !programs.in_class(&name).is_empty() {
+            let is_waiting = self.list[at].removal.is_waiting();
+            if is_waiting || !programs.in_class(&name).is_empty() {
                 continue;
             }
             let others = mount.tree.directories(&of(&name, "mon_groups"));
@@ -144,6 +145,7 @@ impl Classes {
                 continue;
             }
             if let Err(error) = self.remove(mount, &name) {
+                self.list[at].removal.fail();
                 tracing::error!(target: "fairways::actuate", group = name, %error, "class not removed");
                 mount.errors.came(&error);
             }

@@ -9,6 +9,9 @@ use super::counter_turns::COUNTED;
 use super::places::CountedPlace;
 use super::tree::Tree;
 
+/// The event of occupied bytes.
+pub(super) const OCCUPANCY: &str = "llc_occupancy";
+
 /// A program's event files, kept open.
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -88,7 +91,7 @@ impl Events {
         place: CountedPlace,
     ) -> Reading {
         let file = &mut self.of(place).occupancy;
-        read(tree, file, || place.files(tree, &group(), "llc_occupancy"), Reading::parse)
+        read(tree, file, || place.files(tree, &group(), OCCUPANCY), Reading::parse)
     }
 
     /// Bytes that the program has moved since it was first monitored, which never get fewer. The
@@ -180,8 +183,12 @@ pub(super) fn read(
 fn open_first(tree: &Tree, paths: &[String]) -> Result<OwnedFd, Reading> {
     for path in paths {
         match tree.file(path) {
+            Ok(file) => return Ok(file),
             Err(error) if error.is_gone() => {}
-            opened => return opened.map_err(|_| Reading::Error),
+            Err(error) => {
+                tracing::warn!(target: "fairways::actuate", %error, "event can't be read");
+                return Err(Reading::Error);
+            }
         }
     }
     Err(Reading::Unavailable)

@@ -51,7 +51,8 @@ impl Programs {
     }
 
     /// Monitors programs that are not monitored yet, as far as ids suffice: all have the same ids,
-    /// or those of a class its own.
+    /// or those of a class its own. What the kernel refuses is tried again after pauses that grow,
+    /// and at once where a group has gone.
     pub(super) fn monitor_more(
         &mut self,
         mount: &mut Mount,
@@ -60,14 +61,24 @@ impl Programs {
     ) -> Result<(), Error> {
         let waiting = self.by_id.iter().filter(|(_, program)| !program.monitored);
         let waiting: Vec<AppId> = waiting.map(|(&app, _)| app).collect();
+        let others = found.survey.foreign.len() + found.survey.monitors.len();
+        let used = others + self.monitored();
+        if std::mem::replace(&mut self.ids_used, used) > used || waiting.is_empty() {
+            self.monitoring.reset();
+        }
+        if self.monitoring.is_waiting() || self.free_monitors(found, &mount.settings) == 0 {
+            return Ok(());
+        }
+        let mut is_refused = false;
         let mut full: Vec<String> = Vec::new();
         for app in waiting {
             if full.contains(&self.get(app)?.class) {
                 continue;
             }
             if !self.monitor(mount, found, app)? {
+                is_refused = true;
                 if !mount.tree.has_rmids_per_class() {
-                    return Ok(());
+                    break;
                 }
                 full.push(self.get(app)?.class.clone());
                 continue;
@@ -88,6 +99,11 @@ impl Programs {
             }
             note(&mut changes.monitored, app);
         }
+        match is_refused {
+            true => self.monitoring.fail(),
+            false => self.monitoring.reset(),
+        }
+        self.ids_used = others + self.monitored();
         Ok(())
     }
 

@@ -27,6 +27,9 @@ pub(super) struct Program {
     /// How often another group has taken its MON group's place.
     replaced: u32,
     events: Events,
+    /// The events of domains that could not be read when they were last read: the file can't be
+    /// opened, or has no number.
+    unreadable: BTreeSet<(&'static str, u32)>,
     /// Its counters of memory traffic, where they are assigned to groups.
     pub(super) counters: HeldCounters,
     /// What packages count for it.
@@ -176,6 +179,19 @@ impl Program {
             self.interrupt(place.cache);
         }
         bytes
+    }
+
+    /// Notes how the last reading of an event went.
+    pub(super) fn read(&mut self, event: &'static str, domain: u32, reading: Reading) {
+        match reading {
+            Reading::Error => _ = self.unreadable.insert((event, domain)),
+            _ => _ = self.unreadable.remove(&(event, domain)),
+        }
+    }
+
+    /// Whether an event could not be read in some domain.
+    pub(super) fn is_unreadable(&self, event: &str) -> bool {
+        self.unreadable.iter().any(|(of, _)| *of == event)
     }
 
     /// What is counted has changed everywhere: the windows under way have no whole counts.

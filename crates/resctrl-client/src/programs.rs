@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use fairways_core::AppId;
 
+use super::backoff::Backoff;
+use super::counter_turns::COUNTED;
 use super::error::Error;
+use super::events::OCCUPANCY;
 use super::foreign::members;
 use super::program::Program;
 use super::staying_threads::StayingThreads;
@@ -25,6 +28,10 @@ pub(super) struct Programs {
     pub(super) checked: Option<AppId>,
     /// When no monitoring group could be made below a class of others, by its `st_ino`.
     pub(super) refused_below: BTreeMap<u64, Instant>,
+    /// Attempts to monitor programs that are not monitored, and how many groups there were at the
+    /// last look: where some have gone, ids may have become free.
+    pub(super) monitoring: Backoff,
+    pub(super) ids_used: usize,
 }
 
 impl Programs {
@@ -82,6 +89,23 @@ impl Programs {
         let app = app.and_then(|(app, _)| app.parse().ok()).map(AppId);
         let program = app.and_then(|app| self.by_id.get(&app));
         program.is_some_and(|program| program.adopted.iter().any(|of| of.name == name))
+    }
+
+    /// Adds a line for each event that can't be read of some programs. Their counts are missing.
+    pub(super) fn unreadable(&self, lines: &mut Vec<String>) {
+        for event in [OCCUPANCY, COUNTED] {
+            let programs = self.by_id.values().filter(|program| program.is_unreadable(event));
+            let names: Vec<&str> = programs.map(|program| program.name.as_str()).collect();
+            if let [first, others @ ..] = &names[..] {
+                let others = match others.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} other groups"),
+                };
+                lines.push(format!(
+                    "{event} can't be read of {first}{others}: the counts are missing, and the log has the error"
+                ));
+            }
+        }
     }
 
     /// The threads in groups that came along with a program.

@@ -69,7 +69,7 @@ impl Classes {
         changes: &mut Changes,
     ) {
         let offers = &found.offers.of;
-        for class in &mut self.list {
+        for class in self.list.iter_mut().filter(|class| !class.rewriting.is_waiting()) {
             let after: Masks = class
                 .now
                 .keys()
@@ -85,11 +85,13 @@ impl Classes {
             match write_masks(&mount.tree, sides, &class.name, &known, &after, reason) {
                 Ok(Some(now)) => {
                     note(&mut changes.rewritten, class.name.clone());
+                    class.rewriting.reset();
                     class.saw(now, &after);
                 }
-                Ok(None) => {}
+                Ok(None) => class.rewriting.reset(),
                 // The next plan tries again, and reports a failure.
                 Err(error) => {
+                    class.rewriting.fail();
                     tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
                     mount.errors.came(&error);
                 }

@@ -6,6 +6,7 @@ mod import;
 mod keys;
 mod kubernetes;
 mod labels;
+mod lacks;
 mod listen;
 mod load;
 mod names;
@@ -29,6 +30,7 @@ pub use keys::keys;
 pub(crate) use kubernetes::group_name;
 pub use kubernetes::{Kubernetes, PodRule};
 pub(crate) use labels::is_label_value;
+pub(crate) use lacks::{all_needs, lacks};
 pub use listen::Listen;
 pub use load::read;
 pub(crate) use load::{Places, load, places};
@@ -58,7 +60,9 @@ pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
         );
     }
     let ignored = config.not_honoured().into_iter();
-    for line in ignored.chain(not_there(&config)).chain(coarse::too_coarse(&config)) {
+    let lacking = lacking(&config);
+    for line in ignored.chain(not_there(&config)).chain(coarse::too_coarse(&config)).chain(lacking)
+    {
         fairways_command_kit::warn(&line);
     }
     Ok(())
@@ -92,6 +96,13 @@ fn loaded(file: Option<&Path>) -> anyhow::Result<Config> {
             Err(ExitCode(exit::USAGE).into())
         }
     }
+}
+
+/// What the policy needs and lacks by this configuration. A policy that is a program is not started
+/// to be asked.
+fn lacking(config: &Config) -> Option<String> {
+    let policy = config.descriptor().filter(|_| !config.schedules() && !config.counters_only)?;
+    lacks(policy, &lacks::missing(config))
 }
 
 /// A line for each program that matches no process now; none where that can't be found out.

@@ -47,6 +47,13 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// A connection that lasts less than this has ended soon.
 const SOON: Duration = Duration::from_secs(5);
 
+/// A runtime that has not had the plugin for so long is called silent: one that starts with the
+/// host takes a moment.
+const SILENT: Duration = Duration::from_secs(5);
+
+/// Why a runtime that took the connection has not had the plugin.
+const NO_ANSWER: &str = "it does not answer the registration";
+
 /// The most wrong annotations that are logged: a pod that starts again and again says the same,
 /// and its owner can make it say something new each time.
 const MOST_REPORTED: usize = 1000;
@@ -57,10 +64,32 @@ pub(super) struct Nri {
     thread: Option<JoinHandle<()>>,
 }
 
-struct NriConnection {
+pub(super) struct NriConnection {
+    socket: PathBuf,
     over: AtomicBool,
     /// The connection, to end it.
     stream: Mutex<Option<UnixStream>>,
+    /// Since when no runtime has the plugin, and why; `None` while one has.
+    silent: Mutex<Option<(Instant, String)>>,
+}
+
+impl NriConnection {
+    /// What is wrong with the runtime, if it has not had the plugin for a while.
+    pub(super) fn silence(&self) -> Option<String> {
+        let silent = self.silent.lock();
+        let (_, why) = silent.as_ref().filter(|(since, _)| since.elapsed() >= SILENT)?;
+        let socket = plain(&self.socket.display().to_string());
+        Some(format!(
+            "the container runtime at {socket} (NRI) does not announce containers, which start outside their classes until they are found: {why}"
+        ))
+    }
+
+    /// No runtime has the plugin, for this reason.
+    fn is_silent(&self, why: &str) {
+        let mut silent = self.silent.lock();
+        let since = silent.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+        *silent = Some((since, why.to_owned()));
+    }
 }
 
 impl Nri {
@@ -73,13 +102,24 @@ impl Nri {
         announcer: ContainerAnnouncer,
         totals: Arc<Mutex<NriTotals>>,
     ) -> io::Result<Self> {
-        let shared =
-            Arc::new(NriConnection { over: AtomicBool::new(false), stream: Mutex::default() });
-        let (socket, of) = (settings.socket.clone(), Arc::clone(&shared));
-        let plugin = Plugin { settings, announcer, totals, reported: BTreeSet::new() };
+        let shared = Arc::new(NriConnection {
+            socket: settings.socket.clone(),
+            over: AtomicBool::new(false),
+            stream: Mutex::default(),
+            silent: Mutex::new(Some((Instant::now(), NO_ANSWER.to_owned()))),
+        });
+        let reported = BTreeSet::new();
+        let plugin =
+            Plugin { settings, announcer, totals, reported, connection: Arc::clone(&shared) };
         let thread = std::thread::Builder::new().name("nri".to_owned());
-        let thread = thread.spawn(move || follow(&socket, &of, plugin))?;
+        let of = Arc::clone(&shared);
+        let thread = thread.spawn(move || follow(&of, plugin))?;
         Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// The connection, to see whether the runtime answers.
+    pub(super) fn connection(&self) -> Arc<NriConnection> {
+        Arc::clone(&self.shared)
     }
 }
 
@@ -98,7 +138,8 @@ impl Drop for Nri {
 }
 
 /// Serves one connection after the other.
-fn follow(socket: &PathBuf, shared: &NriConnection, mut plugin: Plugin) {
+fn follow(shared: &NriConnection, mut plugin: Plugin) {
+    let socket = &shared.socket;
     // The reason that was logged last, so that it is logged once.
     let mut logged = String::new();
     let mut after_drop = DROPPED;
@@ -108,6 +149,7 @@ fn follow(socket: &PathBuf, shared: &NriConnection, mut plugin: Plugin) {
                 Ok(clone) => {
                     let began = Instant::now();
                     *shared.stream.lock() = Some(clone);
+                    shared.is_silent(NO_ANSWER);
                     // Nri's end may have come before the connection was known.
                     let why = match shared.over.load(Ordering::SeqCst) {
                         true => return,
@@ -131,6 +173,7 @@ fn follow(socket: &PathBuf, shared: &NriConnection, mut plugin: Plugin) {
             return;
         }
         let why = plain(&why.to_string());
+        shared.is_silent(&why);
         if why != logged {
             let socket = socket.display();
             warn!(%socket, "not connected to the container runtime (NRI), pods are looked for: {why}");
@@ -147,6 +190,7 @@ struct Plugin {
     totals: Arc<Mutex<NriTotals>>,
     /// Wrong annotations that were logged, so that each is once.
     reported: BTreeSet<String>,
+    connection: Arc<NriConnection>,
 }
 
 impl Plugin {
@@ -187,6 +231,7 @@ impl ContainerWatcher for Plugin {
             "registered with the container runtime"
         );
         self.totals.lock().connected = true;
+        *self.connection.silent.lock() = None;
     }
 
     fn synchronize(&mut self, containers: Vec<Container>, within: Duration) {

@@ -32,6 +32,11 @@ pub(super) fn effective() -> Vec<String> {
     now.iter_names().map(|(name, _)| format!("CAP_{name}")).collect()
 }
 
+/// Whether the process has this capability, until it gives it up.
+pub(super) fn has(capability: CapabilitySet) -> bool {
+    capabilities(None).is_ok_and(|now| now.effective.contains(capability))
+}
+
 /// Whether this user may make control and monitoring groups in resctrl's root without
 /// CAP_DAC_OVERRIDE. The kernel makes both directories without write permission
 /// (`kernfs_create_root`); the unit of packaging/systemd gives it to their owner.

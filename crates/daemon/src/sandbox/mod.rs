@@ -11,6 +11,7 @@ mod files;
 #[cfg(test)]
 mod tests;
 
+use fairways_command_kit::policies;
 use fairways_record::status::Sandbox;
 
 use crate::config::{Config, CounterSource, SchedulerKind, Windows};
@@ -60,6 +61,10 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
         if capabilities::perf_takes_more() {
             needed |= Set::SYS_ADMIN;
         }
+    }
+    // Without a PID namespace, what the keeper of a policy leaves is ended by the daemon.
+    if policies::is_program(&config.policy) && !capabilities::has(Set::SYS_ADMIN) {
+        needed |= Set::KILL;
     }
     // A killed daemon may have left threads whose affinity must be restored.
     let left = ["schedule.json", "schedule.json.before"];

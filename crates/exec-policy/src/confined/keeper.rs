@@ -1,6 +1,7 @@
 //! The keeper of a policy's programs.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -8,6 +9,8 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, setns, unshare};
 
 use super::stderr::pass_on;
 use super::{CONFINED, START, receive, send};
@@ -26,14 +29,13 @@ pub fn keep(command: &[String]) -> io::Result<()> {
     let asked: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let mut running = BTreeMap::new();
     let (lines, ended): (Sender<()>, Receiver<()>) = channel();
-    let mut next = 0;
     loop {
         match receive(&asked) {
             Ok((START, _)) => match start(command, &lines) {
                 Ok((socket, program)) => {
-                    send(&asked, next, Some(&socket))?;
-                    running.insert(next, program);
-                    next += 1;
+                    let number = program.number();
+                    send(&asked, number, Some(&socket))?;
+                    running.insert(number, program);
                 }
                 Err(why) => {
                     let code =
@@ -54,6 +56,19 @@ pub fn keep(command: &[String]) -> io::Result<()> {
     }
 }
 
+/// Starts a command as the first process of a PID namespace of its own, where this process may make
+/// one: when it ends, for whatever reason, the kernel ends all that it has started.
+fn spawn_alone(command: Command, socket: UnixStream) -> io::Result<ChildProgram> {
+    let own = File::open("/proc/self/ns/pid")?;
+    let is_new = unshare(CloneFlags::CLONE_NEWPID).is_ok();
+    let program = ChildProgram::spawn(command, socket);
+    if is_new {
+        // Otherwise this process could start no thread, and no other program.
+        setns(own, CloneFlags::CLONE_NEWPID)?;
+    }
+    program
+}
+
 /// Starts the command. A thread that holds a sender of `lines` shows its standard error.
 fn start(command: &[String], lines: &Sender<()>) -> io::Result<(OwnedFd, ChildProgram)> {
     let (ours, theirs) = UnixStream::pair()?;
@@ -66,7 +81,7 @@ fn start(command: &[String], lines: &Sender<()>) -> io::Result<(OwnedFd, ChildPr
     );
     let (errors, its_errors) = io::pipe()?;
     confined.stderr(its_errors);
-    let program = ChildProgram::spawn(confined, theirs)?;
+    let program = spawn_alone(confined, theirs)?;
     let (name, lines) = (format!("{PREFIX}{}", shell_words::join(command)), lines.clone());
     thread::Builder::new().spawn(move || {
         pass_on(BufReader::new(errors), &mut io::stderr(), &name, Instant::now);

@@ -2,9 +2,11 @@
 //!
 //! The daemon gives up the right to start programs before it looks at anything of others. So it
 //! starts a *keeper* first, and asks it for each start of a policy's program. The keeper starts the
-//! program confined ([`confine`]), and passes the socket to it back.
+//! program confined ([`confine`]), and passes the socket to it back. The daemon guards the keeper
+//! (`guarded.rs`).
 
 mod confine;
+mod guarded;
 mod keeper;
 mod stderr;
 
@@ -13,8 +15,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::retry_on_intr;
@@ -25,8 +27,12 @@ use rustix::net::{
 };
 
 pub use confine::confine;
+pub(crate) use guarded::ended_keepers;
 pub use keeper::keep;
 
+use guarded::GuardedKeeper;
+
+use crate::PREFIX;
 use crate::start::{ProgramStart, words_of};
 
 /// The hidden command that is a keeper.
@@ -36,9 +42,8 @@ pub const KEEPER: &str = "policy-keeper";
 pub const CONFINED: &str = "policy-confined";
 
 /// Starts a program without rights, by a keeper.
-#[derive(Debug)]
 pub(crate) struct ConfinedStart {
-    keeper: Arc<Mutex<OwnedFd>>,
+    keeper: Arc<GuardedKeeper>,
 }
 
 /// How long a keeper may take to start a program.
@@ -54,51 +59,55 @@ impl ConfinedStart {
     /// If there is no command, or this process may not start programs.
     pub(crate) fn new(command: &str) -> Result<Self, String> {
         let words = words_of(command)?;
-        let keeper = start_keeper(&words).map_err(|why| {
+        let (child, socket) = start_keeper(&words).map_err(|why| {
             format!("can't start its keeper: {why} (a running daemon takes no other program)")
         })?;
-        Ok(Self { keeper: Arc::new(Mutex::new(keeper)) })
+        Ok(Self { keeper: GuardedKeeper::new(format!("{PREFIX}{command}"), child, socket) })
     }
 }
 
 impl ProgramStart for ConfinedStart {
     fn start(&self) -> io::Result<(UnixStream, Box<dyn Send>)> {
-        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        send(&keeper, START, None)?;
-        let received = receive(&keeper);
+        let asked = self.keeper.socket();
+        send(&asked, START, None)?;
+        let received = receive(&asked);
         if received.is_err() {
             // An answer that comes later would be taken for the next one.
-            let _ = shutdown(&*keeper, Shutdown::Both);
+            let _ = shutdown(&*asked, Shutdown::Both);
         }
         let (number, socket) = received?;
         let socket = socket.ok_or_else(|| io::Error::from_raw_os_error(number.cast_signed()))?;
+        self.keeper.started(number.cast_signed());
         let program = ConfinedProgram { keeper: Arc::clone(&self.keeper), number };
         Ok((UnixStream::from(socket), Box::new(program)))
+    }
+
+    fn is_over(&self) -> bool {
+        self.keeper.is_over()
     }
 }
 
 /// Starts a keeper; returns the socket to it, with which it ends.
-fn start_keeper(words: &[String]) -> io::Result<OwnedFd> {
+fn start_keeper(words: &[String]) -> io::Result<(Child, OwnedFd)> {
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&ours, Timeout::Recv, Some(KEEPER_ANSWER))?;
     let mut keeper = Command::new("/proc/self/exe");
     keeper.arg(KEEPER).arg("--").args(words).stdin(theirs).stdout(Stdio::null());
     // A terminal's Ctrl-C is for the daemon, which ends the keeper when it is done.
-    keeper.process_group(0).spawn().map(|_| ours)
+    keeper.process_group(0).spawn().map(|child| (child, ours))
 }
 
-/// A program that a keeper has started, by its number.
+/// A program that a keeper has started, by the number of its process.
 struct ConfinedProgram {
-    keeper: Arc<Mutex<OwnedFd>>,
+    keeper: Arc<GuardedKeeper>,
     number: u32,
 }
 
 impl Drop for ConfinedProgram {
     fn drop(&mut self) {
-        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        // A keeper that is gone has ended its programs.
-        let _ = send(&keeper, self.number, None);
+        let is_there = send(&self.keeper.socket(), self.number, None).is_ok();
+        self.keeper.ended(self.number.cast_signed(), is_there);
     }
 }
 

@@ -128,6 +128,73 @@ fn a_policy_that_fails_leaves_its_last_plan() {
     }
 }
 
+/// All processes that descend from these.
+fn descendants(of: &[u32]) -> Vec<u32> {
+    let below: Vec<u32> = of.iter().flat_map(|&pid| children(pid)).collect();
+    if below.is_empty() { below } else { [&below[..], &descendants(&below)].concat() }
+}
+
+fn send(pid: u32, signal: Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Whatever ends the process that guards it, and whatever the policy has started: nothing of it is
+/// left, the daemon says what happened, and the last plan stays in force.
+#[test]
+fn a_policy_whose_keeper_is_killed_leaves_nothing_behind() {
+    if !can(&[]) {
+        return;
+    }
+    // Children and their children, which no signal but SIGKILL ends.
+    let leaves = r#"sh -c 'trap "" HUP INT TERM; sleep 600 & sleep 600' & :"#;
+    for daemon_ends_by in [Signal::TERM, Signal::KILL] {
+        let machine = Machine::start(&PROGRAMS.join(","));
+        let before = masks(&machine);
+        let _kept = configured(&machine, &script(leaves));
+        let daemon = Daemon::start(&machine, command(&machine));
+        eventually("it has planned", || masks(&machine).contains("=3fe"));
+        eventually("its children run", || descendants(&confined_by(daemon.pid())).len() >= 3);
+        let [keeper] = children(daemon.pid())[..] else { panic!("one keeper") };
+        let programs = descendants(&[keeper]);
+        assert!(programs.len() >= 4, "{programs:?}");
+        send(keeper, Signal::KILL);
+        if daemon_ends_by == Signal::TERM {
+            eventually("it is said", || {
+                let degraded = daemon.status()["degraded"].to_string();
+                degraded.contains("the process that guards it has ended")
+            });
+            assert!(masks(&machine).contains("=3fe"), "{}", masks(&machine));
+            assert_eq!(daemon.programs(), ["reads", "works"]);
+            eventually("nothing is left", || programs.iter().all(|&pid| !is_running(pid)));
+        }
+        // Killed as well, there is nobody who could end anything.
+        let code = daemon.end(daemon_ends_by);
+        eventually("nothing is left", || programs.iter().all(|&pid| !is_running(pid)));
+        if daemon_ends_by == Signal::TERM {
+            assert_eq!((code, masks(&machine)), (Some(1), before));
+        }
+    }
+}
+
+/// A keeper that no longer answers ends with the daemon, and everything with it.
+#[test]
+fn a_policy_whose_keeper_is_stopped_ends_with_the_daemon() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start(&PROGRAMS.join(","));
+    let _kept = configured(&machine, &script("sleep 600 & :"));
+    let daemon = Daemon::start(&machine, command(&machine));
+    eventually("it has planned", || masks(&machine).contains("=3fe"));
+    eventually("its child runs", || !descendants(&confined_by(daemon.pid())).is_empty());
+    let [keeper] = children(daemon.pid())[..] else { panic!("one keeper") };
+    let programs = descendants(&[keeper]);
+    send(keeper, Signal::STOP);
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+    eventually("nothing is left", || programs.iter().all(|&pid| !is_running(pid)));
+}
+
 /// A program that can't be described, or that is not there, is refused before anything is changed.
 #[test]
 fn a_policy_that_does_not_start_is_refused_in_one_line() {

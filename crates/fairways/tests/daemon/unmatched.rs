@@ -9,10 +9,10 @@ use super::common::{Machine, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
 
 /// A process of this command name, until it is dropped.
-struct Named(Child);
+pub(crate) struct Named(Child);
 
 impl Named {
-    fn start(machine: &Machine, name: &str) -> Self {
+    pub(crate) fn start(machine: &Machine, name: &str) -> Self {
         let path = machine.at(name);
         fs::copy("/bin/sleep", &path).unwrap();
         let child = Command::new(path).arg("3600").stdin(Stdio::null()).spawn().unwrap();

@@ -96,11 +96,15 @@ fn a_runtime_that_starts_again_and_removes_our_groups_finds_them_made_again() {
     eventually("the log says what is missing", || {
         daemon.said().contains("not connected to the container runtime")
     });
+    eventually("so does its status", || {
+        daemon.status()["degraded"].to_string().contains("does not announce containers")
+    });
     let mut runtime = Runtime::start(&program, &socket);
     runtime.has_plugins(1);
     runtime.pod("web", "one", &json!({}));
     let pid = runtime.start_container("web-one", &["sleep", "3600"]);
     assert!(is_in(&machine, "api", pid));
+    eventually("nothing is wrong", || daemon.status()["degraded"] == json!([]));
     drop(runtime);
     for entry in fs::read_dir(&machine.root).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();

@@ -12,6 +12,7 @@ use super::pod_places::PlaceLimits;
 use super::roster::FoundProgram;
 use super::settings::NewContainer;
 use super::state::HostState;
+use super::trouble::Looked;
 
 /// The host's side.
 #[derive(Default)]
@@ -83,8 +84,9 @@ impl Host {
                     self.state.roster.forget_unannounced().map(|are_fewer| looks |= are_fewer)
                 }
             };
-            if let Err(why) = handled {
-                self.state.trouble.log(&format!("containers: {why}"));
+            match handled {
+                Ok(()) => self.state.trouble.seen(Looked::Containers),
+                Err(why) => self.state.trouble.not_seen(Looked::Containers, &why),
             }
         }
         if looks || all {
@@ -132,7 +134,7 @@ impl Host {
         match self.state.roster.prune_asked() {
             Ok(Some(moved)) => self.mechanism.reconfigure(&moved),
             Ok(None) => {}
-            Err(why) => self.state.trouble.log(&format!("programs of pods: {why}")),
+            Err(why) => self.state.trouble.not_seen(Looked::Containers, &why),
         }
     }
 }

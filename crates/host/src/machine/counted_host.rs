@@ -17,6 +17,7 @@ use super::caches::Caches;
 use super::mechanism::Mechanism;
 use super::roster::FoundProgram;
 use super::state::HostState;
+use super::trouble::Looked;
 
 /// The caches of a host on which nothing is set.
 pub struct CountedHost {
@@ -69,6 +70,7 @@ impl CountedHost {
         let mut tasks = Vec::new();
         match state.roster.programs.tasks(program, &mut tasks) {
             Ok(()) => {
+                state.trouble.seen(Looked::Threads(program));
                 if let Some(member) = state.roster.members.get_mut(&app)
                     && member.tasks != tasks
                 {
@@ -77,7 +79,7 @@ impl CountedHost {
                 }
             }
             // Threads that can't be seen have not left.
-            Err(why) => return state.trouble.log(&format!("threads: {why}")),
+            Err(why) => return state.trouble.not_seen(Looked::Threads(program), &why),
         }
         let all = self.domains.clone();
         if state.has_moved(app, &all, self)

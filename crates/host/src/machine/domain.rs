@@ -71,6 +71,7 @@ impl Domain {
         if (self.levers(), &self.ways, self.node) != (found.levers(), &found.ways, found.node) {
             // Masks now mean other ways, even if as many are offered as before; levels may be none.
             self.plan.clear();
+            self.plan.cancel_retry();
             self.node = found.node;
             (self.llc, self.bandwidth) = (found.llc, found.bandwidth);
             self.ways.clone_from(&found.ways);

@@ -23,7 +23,8 @@
 //!   new [`Watch`](fairways_core::Action::Watch).
 //! - **A plan that resctrl fails to take** is refused as
 //!   [`Failed`](fairways_core::PartitionError::Failed), the reason is logged, and the plan before
-//!   it stays.
+//!   it stays. The policy is asked for another in a second, and later after each further
+//!   failure. From the second on, its plans until then are refused likewise and not tried.
 //! - **By resctrl** ([`Lever::Ways`]) policies give out ways. No
 //!   [`Cpus`](fairways_core::Event::Cpus) is reported, and actions that need it do nothing.
 //! - **By a scheduler** ([`Lever::Turns`]) policies set where threads run, and for how long; every

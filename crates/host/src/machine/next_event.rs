@@ -7,7 +7,7 @@ use super::Host;
 use super::domain::Pending;
 use super::roster::FoundProgram;
 use super::state::HostState;
-use super::trouble::Failure;
+use super::trouble::{Failure, Looked};
 use crate::clock::Wait;
 
 impl Host {
@@ -133,11 +133,16 @@ impl Host {
         let Self { mechanism, state, .. } = self;
         match state.roster.programs.look() {
             Ok(changes) => {
+                state.trouble.seen(Looked::Programs);
+                state.roster.are_known = true;
                 let (gone, came): (Vec<_>, Vec<_>) =
                     changes.into_iter().partition(|change| matches!(change, Change::Gone { .. }));
                 for change in gone.into_iter().chain(came) {
                     match change {
-                        Change::Gone { program } => mechanism.end(program, state),
+                        Change::Gone { program } => {
+                            state.trouble.seen(Looked::Threads(program));
+                            mechanism.end(program, state);
+                        }
                         Change::Arrived { program, wanted, name } => {
                             let entry = Some(wanted);
                             mechanism.begin(FoundProgram { program, entry, name }, state);
@@ -145,7 +150,10 @@ impl Host {
                     }
                 }
             }
-            Err(why) => state.trouble.log(&format!("programs: {why}")),
+            Err(why) => {
+                state.roster.are_known = false;
+                state.trouble.not_seen(Looked::Programs, &why);
+            }
         }
     }
 

@@ -1,11 +1,7 @@
 //! A domain's plan, and its outcome.
 
-use std::time::Duration;
-
 use fairways_core::{Partition, PlanId, Time};
-
-/// After a plan that could not be carried out, another is requested no later than this.
-const LONGEST: Duration = Duration::from_secs(60);
+use fairways_resctrl_client::pause_after;
 
 /// The plan in force in a domain.
 #[derive(Default)]
@@ -19,8 +15,10 @@ pub(super) struct PlanInForce {
     pub(super) planned: Partition,
     /// The partition in force, as it was last reported to the policy.
     pub(super) actual: Partition,
-    /// How many plans failed since the last that did not, and when to ask the policy for another.
+    /// How many plans failed since the last that did not, why the last one did, and when to ask
+    /// the policy for another.
     failures: u32,
+    why: String,
     retry_at: Option<Time>,
 }
 
@@ -30,13 +28,32 @@ impl PlanInForce {
         (self.id, self.since) = (Some(id), since);
         self.planned.clone_from(planned);
         (self.failures, self.retry_at) = (0, None);
+        self.why.clear();
     }
 
-    /// A plan could not be carried out, whatever the reason. Another is requested in a second, and
-    /// later after each further failure: policies know nothing of failures, and would make none.
-    pub(super) fn fail(&mut self, now: Time) {
-        let wait = Duration::from_secs(1 << self.failures.min(6));
-        (self.failures, self.retry_at) = (self.failures + 1, Some(now.after(wait.min(LONGEST))));
+    /// A plan could not be carried out. Another is requested in a second, and later after each
+    /// further failure: policies know nothing of failures, and would make none.
+    pub(super) fn fail(&mut self, now: Time, why: String) {
+        self.why = why;
+        self.retry_at = Some(now.after(pause_after(self.failures)));
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// Whether it is too early for another plan after two that failed. It would fail as these did,
+    /// after groups were made and removed for it.
+    pub(super) fn is_paused(&self, now: Time) -> bool {
+        self.failures > 1 && self.retry_at.is_some_and(|at| now < at)
+    }
+
+    /// What is wrong with the plan in force, if the last ones failed.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let stays = match self.id {
+            Some(_) => "an earlier plan stays in force",
+            None => "no plan is in force",
+        };
+        let Self { failures, why, .. } = self;
+        (*failures > 0)
+            .then(|| format!("{stays}, since {failures} in a row could not be carried out: {why}"))
     }
 
     /// Whether it is time to ask for a plan again; if so, that is noted as done.

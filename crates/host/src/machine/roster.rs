@@ -52,6 +52,8 @@ pub(super) struct Roster {
     unlisted: Option<AppId>,
     /// Programs whose owners' requests have changed.
     requested: Vec<AppId>,
+    /// Whether the last look found out which programs run.
+    pub(super) are_known: bool,
 }
 
 impl Roster {
@@ -68,6 +70,7 @@ impl Roster {
             members: BTreeMap::new(),
             next_id: 0,
             requested: Vec::new(),
+            are_known: false,
         })
     }
 

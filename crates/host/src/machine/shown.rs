@@ -55,10 +55,12 @@ impl Host {
         Shown { app, name, tasks, masks: masks.collect() }
     }
 
-    /// The programs that were requested but not found.
+    /// The programs that were requested but not found; `None` where that is not known: no look has
+    /// been made yet, or the last one failed.
     #[must_use]
-    pub fn unmatched(&self) -> Vec<&Wanted> {
-        self.state.roster.programs.unmatched().collect()
+    pub fn unmatched(&self) -> Option<Vec<&Wanted>> {
+        let roster = &self.state.roster;
+        roster.are_known.then(|| roster.programs.unmatched().collect())
     }
 
     /// The name of a program that was found and is not over.
@@ -152,6 +154,10 @@ impl Host {
             )
         }));
         lines.extend(self.state.roster.places.degraded());
+        lines.extend(self.state.trouble.unseen().cloned());
+        for (id, domain) in &self.state.domains.by_id {
+            lines.extend(domain.plan.trouble().map(|line| format!("domain {id}: {line}")));
+        }
         lines
     }
 

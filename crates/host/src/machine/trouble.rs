@@ -1,6 +1,10 @@
 //! Failures of a host.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io;
+
+use fairways_programs::ProgramKey;
 
 /// Why a host reports nothing more.
 #[derive(Debug, thiserror::Error)]
@@ -16,25 +20,60 @@ pub enum Failure {
     Scheduler(io::Error),
 }
 
-/// Failures of a host: each is logged once, however often it happens in a row.
+/// Something that is looked at time and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Looked {
+    /// Which programs run.
+    Programs,
+    /// The threads of one.
+    Threads(ProgramKey),
+    /// Which programs the containers are that the runtime announced.
+    Containers,
+    /// What others did to resctrl.
+    Resctrl,
+}
+
+impl Looked {
+    /// What is not known while the look fails.
+    const fn unknown(self) -> &'static str {
+        match self {
+            Self::Programs => "which programs run is not known: they can't be looked for",
+            Self::Threads(_) => "the threads of a program are not known: they can't be listed",
+            Self::Containers => "the container runtime's containers are not all taken in",
+            Self::Resctrl => "what others did to resctrl is not known: it can't be read",
+        }
+    }
+}
+
+/// Failures of a host. A look that fails is no answer: what it would have found is not known until
+/// the next one that does not fail.
 #[derive(Default)]
 pub(super) struct Trouble {
-    last: Option<String>,
+    unseen: BTreeMap<Looked, String>,
     failure: Option<Failure>,
 }
 
 impl Trouble {
-    /// Logs a failure, unless it is the last one again.
+    /// Logs a failure.
     pub(super) fn log(&mut self, why: &str) {
-        if self.last.as_deref() != Some(why) {
-            tracing::warn!(target: "fairways::machine", "{why}");
-        }
-        self.last = Some(why.to_owned());
+        tracing::warn!(target: "fairways::machine", "{why}");
     }
 
-    /// Nothing fails now: the same failure is logged again later.
-    pub(super) fn clear(&mut self) {
-        self.last = None;
+    /// A look failed.
+    pub(super) fn not_seen(&mut self, what: Looked, why: &dyn Display) {
+        let line = format!("{}: {why}", what.unknown());
+        self.log(&line);
+        self.unseen.insert(what, line);
+    }
+
+    /// A look did not fail, or there is nothing to look at any longer.
+    pub(super) fn seen(&mut self, what: Looked) {
+        self.unseen.remove(&what);
+    }
+
+    /// What is not known now, a line each.
+    pub(super) fn unseen(&self) -> impl Iterator<Item = &String> {
+        self.unseen.values()
     }
 
     /// Nothing more happens on this host.

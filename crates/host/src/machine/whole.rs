@@ -14,6 +14,7 @@ use super::domain::touched;
 use super::mechanism::Mechanism;
 use super::roster::{FoundProgram, Member};
 use super::state::HostState;
+use super::trouble::Looked;
 
 /// The latencies of a service.
 pub(super) type LatencySource = Box<dyn fairways_latency::Source>;
@@ -24,7 +25,7 @@ impl HostState {
     pub(super) fn tasks_of(&mut self, program: ProgramKey) -> Vec<i32> {
         let mut tasks = Vec::new();
         if let Err(why) = self.roster.programs.tasks(program, &mut tasks) {
-            self.trouble.log(&format!("threads: {why}"));
+            self.trouble.not_seen(Looked::Threads(program), &why);
         }
         tasks
     }
@@ -94,8 +95,8 @@ impl HostState {
         let touched = match touched {
             Ok(touched) => touched,
             Err(why) => {
-                // The words are the same as for its threads, which are logged once.
-                self.trouble.log(&format!("{}: {why}", member.name));
+                let why = format!("{}: {why}", member.name);
+                self.trouble.not_seen(Looked::Threads(program), &why);
                 return false;
             }
         };

@@ -7,4 +7,5 @@ mod common;
 mod conformance;
 mod parity;
 mod real;
+mod refused;
 mod reported;

@@ -60,7 +60,7 @@ impl Drop for Sleeper {
 
 /// A resctrl with an L3 domain for each of two CPUs.
 pub(crate) struct Bench {
-    emulator: Emulator,
+    pub(crate) emulator: Emulator,
     folder: TempDir,
 }
 

@@ -49,7 +49,7 @@ use fairways_core::{
 use crate::announce::{Announcer, raw, raw_ways};
 use crate::layout::{Layout, WantedSpan};
 use crate::running::{Change, RunningPrograms};
-use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
+use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, PolicyNeed, make};
 use crate::words;
 use workload::Workload;
 
@@ -73,6 +73,12 @@ pub(crate) const POLICY: Descriptor = Descriptor {
         Counter::L1References,
         Counter::LlcReferences,
         Counter::LlcMisses,
+    ],
+    needs: &[
+        PolicyNeed::Counter(Counter::Instructions),
+        PolicyNeed::Counter(Counter::Cycles),
+        PolicyNeed::Counter(Counter::LlcReferences),
+        PolicyNeed::Counter(Counter::LlcMisses),
     ],
     ..Descriptor::new::<Parameters>(
         "dcat",

@@ -37,7 +37,7 @@ use crate::announce::{self, Announcer};
 use crate::parameter::{MILLISECOND, parameters};
 use crate::program::RunningProgram;
 use crate::running::{Change, RunningPrograms, leave_unpartitioned};
-use crate::table::{Descriptor, KnowledgeSource, make};
+use crate::table::{Descriptor, KnowledgeSource, PolicyNeed, make};
 use crate::words;
 use kmeans::Runs;
 use ways::ways_for;
@@ -63,6 +63,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Selfa, Sahuquillo, Eeckhout, Petit and Gomez, PACT 2017",
     knows: KnowledgeSource::Counters,
     counters: &[Counter::Cycles, Counter::StallsL2Miss],
+    needs: &[PolicyNeed::Counter(Counter::Cycles), PolicyNeed::Counter(Counter::StallsL2Miss)],
     ..Descriptor::new::<Parameters>(
         "dunn",
         "programs clustered by their stalls, in partitions that overlap",

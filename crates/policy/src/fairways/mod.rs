@@ -65,7 +65,7 @@ use alloc::vec::Vec;
 use fairways_core::{Action, AppId, Counter, Event, Llc, PlanId, Policy, Time};
 
 use crate::running::{Change, RunningPrograms};
-use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, PolicyNeed, make};
 use bandwidth::BandwidthControl;
 use cpu_time::CpuTime;
 use learner::LearnedProgram;
@@ -94,6 +94,12 @@ pub(crate) const POLICY: Descriptor = Descriptor {
         Counter::StallsL2Miss,
         Counter::MemoryBytes,
         Counter::CpuNanos,
+    ],
+    needs: &[
+        PolicyNeed::Counter(Counter::Instructions),
+        PolicyNeed::Counter(Counter::Cycles),
+        PolicyNeed::Counter(Counter::LlcMisses),
+        PolicyNeed::Occupancy,
     ],
     ..Descriptor::new::<Parameters>(
         "fairways",

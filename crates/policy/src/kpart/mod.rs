@@ -39,7 +39,7 @@ use fairways_core::{Action, AppId, Counter, Event, PlanId, Policy, Sample, Time,
 use crate::lookahead::Lookahead;
 use crate::parameter::{MILLISECOND, parameters};
 use crate::running::{Change, RunningPrograms};
-use crate::table::{Descriptor, KnowledgeSource, make};
+use crate::table::{Descriptor, KnowledgeSource, PolicyNeed, make};
 use clustering::{announce_measured, cluster, leave_unpartitioned_for_now};
 pub use dynaway::SAMPLING;
 use dynaway::{ProfilingSession, ProfilingStep};
@@ -72,6 +72,11 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "El-Sayed, Mukkara, Tsai, Kasture, Ma and Sanchez, KPart, HPCA 2018",
     knows: KnowledgeSource::OtherWays,
     counters: &[Counter::Instructions, Counter::Cycles, Counter::LlcMisses],
+    needs: &[
+        PolicyNeed::Counter(Counter::Instructions),
+        PolicyNeed::Counter(Counter::Cycles),
+        PolicyNeed::Counter(Counter::LlcMisses),
+    ],
     ..Descriptor::new::<Parameters>(
         "kpart",
         "programs that harm each other least in one cluster",

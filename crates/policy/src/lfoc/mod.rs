@@ -49,7 +49,7 @@ use fairways_core::{Action, AppId, Counter, Event, PlanId, Policy, Profile, Time
 
 use crate::program::RunningProgram;
 use crate::running::{Change, RunningPrograms};
-use crate::table::{Descriptor, KnowledgeSource, make};
+use crate::table::{Descriptor, KnowledgeSource, PolicyNeed, make};
 use classify::KnownCurves;
 use clustering::Clustering;
 use monitor::{Learner, Learners};
@@ -72,11 +72,19 @@ const COUNTERS: &[Counter] = &[
     Counter::CpuNanos,
 ];
 
+/// Without its share of stalls a program is classified by its misses and its speed.
+const NEEDS: &[PolicyNeed] = &[
+    PolicyNeed::Counter(Counter::Instructions),
+    PolicyNeed::Counter(Counter::Cycles),
+    PolicyNeed::Counter(Counter::LlcMisses),
+];
+
 /// `lfoc`, in the table of policies.
 pub(crate) const LFOC: Descriptor = Descriptor {
     paper: "Garcia-Garcia, Saez, Castro and Prieto-Matias, LFOC, ICPP 2019",
     knows: KnowledgeSource::OtherWays,
     counters: COUNTERS,
+    needs: NEEDS,
     ..Descriptor::new::<Parameters>(
         "lfoc",
         "streaming programs confined, sensitive ones isolated",
@@ -89,6 +97,7 @@ pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
     paper: "Saez, Castro, Garcia-Garcia and Prieto-Matias, LFOC+, IEEE Transactions on Computers 71(8), 2022",
     knows: KnowledgeSource::OtherWays,
     counters: COUNTERS,
+    needs: NEEDS,
     ..Descriptor::new::<Parameters>(
         "lfoc-plus",
         "the same, sensitive ones in pairs where that is fairer",

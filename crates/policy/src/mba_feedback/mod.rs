@@ -24,7 +24,7 @@ use fairways_core::{
 use crate::announce::{Announcer, Number};
 use crate::parameter::{MILLISECOND, parameters};
 use crate::running::{Change, RunningPrograms, leave_unpartitioned};
-use crate::table::{DecisionScope, Descriptor, KnowledgeSource, make};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, PolicyNeed, make};
 use crate::words;
 
 parameters! {
@@ -44,6 +44,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     decides: DecisionScope::Bandwidth,
     knows: KnowledgeSource::Counters,
     counters: &[Counter::MemoryBytes],
+    needs: &[PolicyNeed::Counter(Counter::MemoryBytes), PolicyNeed::Bandwidth],
     ..Descriptor::new::<FeedbackParameters>(
         "mba-feedback",
         "each program's traffic steered to a target, as by mba_MBps",

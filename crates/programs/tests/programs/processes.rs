@@ -1,6 +1,6 @@
 //! Programs by process, on made-up hosts.
 
-use crate::made_up::{Host, Process};
+use crate::made_up::{Host, Process, V2};
 use crate::{There, each, wanted};
 
 fn process(pid: i32, start: u64, parent: i32, comm: &str) -> Process<'_> {
@@ -133,4 +133,44 @@ fn a_name_counts_only_with_its_user_which_may_come_later() {
     status(22, "7\t7\t7\t7");
     assert_eq!(there.look(&mut programs), [""; 0]);
     assert_eq!(there.tasks(&mut programs, "cache"), [20, 22], "a service drops privileges");
+}
+
+/// A file that can't be read is not one that says no: out of descriptors, say. What was found
+/// stays, and the next look that succeeds finds the rest.
+#[test]
+fn a_look_that_fails_is_no_answer() {
+    let host = Host::new(V2);
+    for (file, expected) in [
+        ("cmdline", &["+web"][..]),
+        ("status", &["+db"]),
+        ("stat", &["+web"]),
+        ("cgroup", &["+web"]),
+    ] {
+        // In a cgroup of an entry before, it would belong to that.
+        let mut list = [("web", "process:web"), ("db", "process:db,user=7"), ("c", "cgroup:/c")];
+        list.rotate_right(usize::from(file == "cgroup"));
+        let list = list.map(|(name, selector)| wanted(name, selector));
+        let mut programs = host.programs(list.into());
+        let mut there = There::default();
+        assert_eq!(there.look(&mut programs), [""; 0], "{file}");
+        let (name, argument) = if file == "status" { ("db", "") } else { ("other", "/bin/web") };
+        let at = host.roots().proc.join("20").join(file);
+        host.process(&Process { argument, ..process(20, 5, 1, name) });
+        let text = match file {
+            "status" => b"Uid:\t7\t7\t7\t7\n".to_vec(),
+            _ => std::fs::read(&at).expect("a file"),
+        };
+        std::fs::remove_file(&at).expect("a file");
+        // Reading a directory fails with an error that says nothing about a process.
+        std::fs::create_dir(&at).expect("a directory");
+        for _ in 0..2 {
+            let why = programs.look().expect_err("it can't be looked at").to_string();
+            assert!(why.contains(&format!("20/{file}: ")), "{why}");
+        }
+        std::fs::remove_dir(&at).expect("a directory");
+        std::fs::write(&at, text).expect("a file");
+        assert_eq!(there.look(&mut programs), expected, "{file}");
+        host.end(20);
+        assert_eq!(there.look(&mut programs).len(), 1, "{file}");
+    }
 }

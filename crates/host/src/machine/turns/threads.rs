@@ -11,6 +11,7 @@ use fairways_resctrl::language::CpuSet;
 use super::super::domain::touched;
 use super::super::roster::{Member, Roster};
 use super::super::state::HostState;
+use super::super::trouble::Looked;
 use super::orders::Orders;
 use super::{Thread, Turns};
 
@@ -30,9 +31,10 @@ impl Turns {
     ) {
         let mut listed = Vec::new();
         if let Err(why) = state.roster.programs.tasks(program, &mut listed) {
-            state.trouble.log(&format!("threads: {why}"));
+            state.trouble.not_seen(Looked::Threads(program), &why);
             return;
         }
+        state.trouble.seen(Looked::Threads(program));
         let Some(of) = self.programs.get(&program) else { return };
         let known: Vec<(i32, AppId)> = of.threads.iter().map(|(&tid, &app)| (tid, app)).collect();
         let there: HashSet<i32> = listed.iter().copied().collect();

@@ -15,7 +15,7 @@ use super::agenda::{RARELY, SELDOM};
 use super::mechanism::Mechanism;
 use super::roster::FoundProgram;
 use super::state::HostState;
-use super::trouble::{Failure, Trouble};
+use super::trouble::{Failure, Looked, Trouble};
 use node_choice::NodeChoice;
 use programs::ManagedProgram;
 
@@ -28,12 +28,15 @@ pub(super) struct CacheWays {
     /// While observing, the ways that others let programs fill, where these are not all.
     limits: BTreeMap<(u32, AppId), WayMask>,
     choice: NodeChoice,
+    /// Why the last plan that failed did.
+    failed: String,
 }
 
 impl CacheWays {
     pub(super) fn new(actuator: Box<Actuator>, observe: bool) -> Self {
         let (programs, limits) = (BTreeMap::new(), BTreeMap::new());
-        Self { actuator, observe, programs, limits, choice: NodeChoice::new() }
+        let (choice, failed) = (NodeChoice::new(), String::new());
+        Self { actuator, observe, programs, limits, choice, failed }
     }
 }
 
@@ -47,7 +50,7 @@ impl Mechanism for CacheWays {
     fn look(&mut self, state: &mut HostState) {
         match self.actuator.look() {
             Ok(changes) => {
-                state.trouble.clear();
+                state.trouble.seen(Looked::Resctrl);
                 if changes.domains {
                     self.survey(state);
                 }
@@ -59,7 +62,7 @@ impl Mechanism for CacheWays {
             Err(why @ Error::Unmounted { .. }) => state.trouble.fail(Failure::Unmounted(why)),
             Err(why) => {
                 self.actuator.erred(&why);
-                state.trouble.log(&why.to_string());
+                state.trouble.not_seen(Looked::Resctrl, &why);
             }
         }
     }

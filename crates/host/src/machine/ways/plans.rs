@@ -23,6 +23,12 @@ impl CacheWays {
         reason: &str,
         state: &mut HostState,
     ) {
+        if let Some(domain) = state.domains.get_mut(id)
+            && domain.plan.is_paused(state.agenda.now())
+        {
+            domain.due.push_answer(Event::Refused { plan, why: PartitionError::Failed });
+            return;
+        }
         let done = self.enforce(id, partition, reason, state);
         let actual = done.map(|()| self.in_force(id, partition, state));
         let (now, since) = (state.agenda.now(), state.agenda.clock_now());
@@ -36,7 +42,7 @@ impl CacheWays {
                 }
                 Err(why) => {
                     if why == PartitionError::Failed {
-                        domain.plan.fail(now);
+                        domain.plan.fail(now, std::mem::take(&mut self.failed));
                     }
                     domain.due.push_answer(Event::Refused { plan, why });
                 }
@@ -144,6 +150,7 @@ impl CacheWays {
             }
             Err(why) => {
                 tracing::error!(target: "fairways::machine", "the plan before stays: {why}");
+                self.failed = why.to_string();
                 // What others did must be seen before the next plan.
                 state.agenda.look_at_others_soon();
                 Err(PartitionError::Failed)

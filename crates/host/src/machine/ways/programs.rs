@@ -7,6 +7,7 @@ use fairways_core::AppId;
 use super::super::mechanism::Mechanism;
 use super::super::roster::FoundProgram;
 use super::super::state::HostState;
+use super::super::trouble::Looked;
 use super::super::whole::LatencySource;
 use super::CacheWays;
 
@@ -106,8 +107,11 @@ impl CacheWays {
                 return trouble.log(&format!("{name}: {why}"));
             }
         }
-        if let Some(why) = unseen {
-            trouble.log(&format!("{name}: {why}"));
+        match unseen {
+            Some(why) => {
+                trouble.not_seen(Looked::Threads(member.program), &format!("{name}: {why}"));
+            }
+            None => trouble.seen(Looked::Threads(member.program)),
         }
     }
 }

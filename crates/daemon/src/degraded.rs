@@ -1,0 +1,36 @@
+//! What is not as it should be, though the daemon goes on.
+
+use std::sync::Arc;
+
+use fairways_host::machine::Host;
+use parking_lot::Mutex;
+
+use super::nri::NriConnection;
+
+/// Where it is found, beside the host.
+pub(super) struct DegradedSources {
+    /// Journals that are not written.
+    pub(super) journals: Arc<Mutex<Vec<String>>>,
+    /// What the policy can't find out where no plan is carried out.
+    pub(super) unmeasured: Option<String>,
+    /// What the policy needs and the host lacks.
+    pub(super) lacking: Arc<Mutex<Option<String>>>,
+    /// What a namespace of its own hides.
+    pub(super) out_of_sight: Vec<String>,
+    /// The container runtime, if the daemon is its plugin.
+    pub(super) nri: Option<Arc<NriConnection>>,
+}
+
+impl DegradedSources {
+    /// All of it, a line each.
+    pub(super) fn lines(&self, host: &Host) -> Vec<String> {
+        let mut lines = host.degraded();
+        lines.extend_from_slice(&self.journals.lock());
+        lines.extend(self.unmeasured.clone());
+        lines.extend(self.lacking.lock().clone());
+        lines.extend_from_slice(&self.out_of_sight);
+        lines.extend(self.nri.as_ref().and_then(|nri| nri.silence()));
+        lines.extend(fairways_exec_policy::given_up());
+        lines
+    }
+}

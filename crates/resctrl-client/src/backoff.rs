@@ -1,0 +1,60 @@
+//! When to try again what failed: what the kernel refuses once it mostly refuses again.
+
+use std::time::{Duration, Instant};
+
+/// The longest pause.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How long to wait before another attempt, after so many failures in a row before the last one: a
+/// second, then twice as long each time, a minute at most.
+#[must_use]
+pub fn pause_after(failures: u32) -> Duration {
+    Duration::from_secs(1 << failures.min(6)).min(LONGEST)
+}
+
+/// Attempts at one thing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Backoff {
+    failures: u32,
+    until: Option<Instant>,
+}
+
+impl Backoff {
+    /// Whether it is too early for another attempt.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// An attempt failed.
+    pub(super) fn fail(&mut self) {
+        self.until = Some(Instant::now() + pause_after(self.failures));
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// An attempt succeeded, or there is reason to expect that the next one does.
+    pub(super) fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_minute() {
+        let pauses: Vec<u64> = (0..9).map(|failures| pause_after(failures).as_secs()).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        assert_eq!(pause_after(u32::MAX), LONGEST);
+    }
+
+    #[test]
+    fn only_a_failure_makes_the_next_attempt_wait() {
+        let mut attempts = Backoff::default();
+        assert!(!attempts.is_waiting());
+        attempts.fail();
+        assert!(attempts.is_waiting());
+        attempts.reset();
+        assert!(!attempts.is_waiting());
+    }
+}
