@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// goes would have them searched all the time.
 const SELDOM: Duration = Duration::from_secs(10);
 
-/// How long they may be searched: the loop, and a container that starts, wait meanwhile. Where there
-/// are more, a name that was meant may not be found.
+/// How long they may be searched: the loop, and a container that starts, wait meanwhile. Where
+/// there are more, a name that was meant may not be found.
 const BUDGET: Duration = Duration::from_millis(10);
 
 /// The programs that are missing now.

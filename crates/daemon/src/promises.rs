@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn promises_beyond_the_ways_of_a_domain_are_told() {
+    fn promises_beyond_the_ways_of_a_domain_are_reported() {
         let mut status = Status::default();
         for (id, ways) in [(0, 11), (1, 4), (2, 0)] {
             status.domains.push(DomainStatus { id, ways, ..DomainStatus::default() });

@@ -51,7 +51,9 @@ impl<S> Filter<S> for FirstOnly {
     }
 
     fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
-        if *metadata.level() <= self.0 { Interest::always() } else { Interest::never() }
+        // Not always: each line begins with `enabled`, which undoes that the one before was left
+        // out.
+        if *metadata.level() <= self.0 { Interest::sometimes() } else { Interest::never() }
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -221,7 +223,44 @@ impl Visit for LineText {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::{Layer, Registry};
+
     use super::*;
+
+    static WRITTEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+    struct TestLog;
+
+    impl io::Write for TestLog {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            WRITTEN.lock().extend_from_slice(text);
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is left out keeps nothing else out.
+    #[test]
+    fn the_line_after_one_that_is_left_out_is_written() {
+        let layer = tracing_subscriber::fmt::layer().with_writer(|| TestLog).without_time();
+        let layer = layer.with_ansi(false).with_filter(FirstOnly(LevelFilter::INFO));
+        tracing::subscriber::with_default(Registry::default().with(layer), || {
+            for number in 0..3 {
+                tracing::warn!("it comes again");
+                tracing::info!(number, "a change");
+                tracing::debug!("not asked for");
+            }
+        });
+        let written = String::from_utf8(std::mem::take(&mut *WRITTEN.lock())).unwrap();
+        let lines = written.lines().map(|line| line.split_whitespace().next().unwrap_or_default());
+        assert_eq!(lines.collect::<Vec<_>>(), ["WARN", "INFO", "INFO", "INFO"], "{written}");
+    }
 
     const HERE: CodePlace = ("a.rs", 1);
     const SECOND: Duration = Duration::from_secs(1);

@@ -156,8 +156,8 @@ impl Facts {
         SHARED_CACHES.iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
     }
 
-    /// What other managers have of the shared cache; of no domain where the root's `schemata` is not
-    /// known.
+    /// What other managers have of the shared cache; of no domain where the root's `schemata` is
+    /// not known.
     pub(super) fn claims_of<'a>(&'a self, cache: &'a Cache) -> Claims<'a> {
         let schemata = self.resctrl.as_ref().and_then(|resctrl| resctrl.schemata.as_ref());
         let line = schemata.and_then(|schemata| schemata.line(&cache.resource));
@@ -254,8 +254,8 @@ pub(super) fn io_alloc_state(facts: &Facts, cache: &Cache) -> Option<String> {
     Some(state.trim_end().to_owned())
 }
 
-/// The ways that devices fill under a class of their own; `None` where they have none. What can't be
-/// read is no way.
+/// The ways that devices fill under a class of their own; `None` where they have none. What can't
+/// be read is no way.
 fn io_masks(facts: &Facts, cache: &Cache) -> Option<BTreeMap<u32, WayMask>> {
     io_alloc_state(facts, cache).filter(|state| state == "enabled")?;
     let line = &cache.resource;

@@ -54,8 +54,8 @@ impl AddedCounts {
         self.events.distrust();
     }
 
-    /// Reads its traffic once more, the last time. Returns what it has counted, by place; where that
-    /// can't be read any longer, what it showed last.
+    /// Reads its traffic once more, the last time. Returns what it has counted, by place; where
+    /// that can't be read any longer, what it showed last.
     pub(super) fn end(
         mut self,
         tree: &Tree,

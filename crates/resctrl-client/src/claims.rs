@@ -1,5 +1,5 @@
-//! What other managers leave: the one rule that decides whether anything can be given out. The daemon
-//! asks it in every mode, and so does the doctor.
+//! What other managers leave: the one rule that decides whether anything can be given out. The
+//! daemon asks it in every mode, and so does the doctor.
 
 use std::collections::BTreeMap;
 
@@ -133,7 +133,7 @@ impl Claims<'_> {
     }
 
     /// The ways that others have in a domain: those of groups that do not have the whole cache, or
-    /// have it exclusively. The kernel lets no other group have exclusive ways, whoever uses them.
+    /// have it exclusively. The kernel lets no other group have exclusive ways, used or not.
     fn reserved(&self, settings: &Settings, domain: u32) -> WayMask {
         let full = self.cache.mask.bits();
         let held = self.groups.iter().filter_map(|group| {

@@ -29,8 +29,8 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// A group with this `schemata`, whose `mode` is `None` where it is not known. It is taken to be
-    /// in use.
+    /// A group with this `schemata`, whose `mode` is `None` where it is not known. It is taken to
+    /// be in use.
     #[must_use]
     pub fn new(name: &str, schemata: &Schemata, mode: Option<Mode>) -> Self {
         let mut sides = SIDES.into_iter();
@@ -68,8 +68,8 @@ pub(super) struct Groups {
     pub(super) ours: BTreeSet<String>,
 }
 
-/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out. With `taken`,
-/// threads that are to be taken over, it is found out which groups are idle.
+/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out. With
+/// `taken`, threads that are to be taken over, it is found out which groups are idle.
 pub(super) fn groups(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,

@@ -52,10 +52,10 @@ impl Classes {
         }
     }
 
-    /// Limits a class to these values, and what others have written to it, also while we write. With
-    /// `tighter`, values only become stricter: it may hold threads with other limits. A line that is
-    /// not known is copied as it is, and not again once the kernel has refused that. Returns whether
-    /// they were not as requested.
+    /// Limits a class to these values, and what others have written to it, also while we write.
+    /// With `tighter`, values only become stricter: it may hold threads with other limits. A line
+    /// that is not known is copied as it is, and not again once the kernel has refused that.
+    /// Returns whether they were not as requested.
     pub(super) fn limit(
         &mut self,
         tree: &Tree,

@@ -98,8 +98,8 @@ impl ShownCaches {
         found.collect()
     }
 
-    /// The ways of a domain that a program of these threads may fill by its classes, and by those of
-    /// its CPUs; `None` if that is all of them, or not known.
+    /// The ways of a domain that a program of these threads may fill by its classes, and by those
+    /// of its CPUs; `None` if that is all of them, or not known.
     #[must_use]
     pub fn limit(&self, threads: &[i32], domain: u32) -> Option<WayMask> {
         let root = masks_in(&self.survey.root, self.survey.sides);

@@ -113,8 +113,8 @@ impl Survey {
         level(self.sides)
     }
 
-    /// Ways of groups that have become idle since the survey `before` are not counted yet: plans are
-    /// for what that one found.
+    /// Ways of groups that have become idle since the survey `before` are not counted yet: plans
+    /// are for what that one found.
     pub(super) fn idle_only_as_in(&mut self, before: &Self) {
         for group in &mut self.foreign {
             let known = before.foreign.iter().find(|known| known.name == group.name);

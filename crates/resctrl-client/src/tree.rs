@@ -241,8 +241,8 @@ impl Tree {
         }
     }
 
-    /// `st_ino`, or `None` if it is neither found nor listed: one answer alone may be a failure, and
-    /// a group of ours must not be given up for it.
+    /// `st_ino`, or `None` if it is neither found nor listed: one answer alone may be a failure,
+    /// and a group of ours must not be given up for it.
     pub(super) fn find(&self, path: &str) -> Result<Option<u64>, Error> {
         let found = self.inode(path)?;
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));

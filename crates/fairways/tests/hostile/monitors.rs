@@ -157,8 +157,8 @@ fn programs_in_groups_of_others_are_measured_or_missing() {
     };
     let now = machine.snapshot(&tasks);
     assert_eq!(below(&now), Some(format!("{}\n", tasks[0])));
-    let theirs = |path: &str| path.starts_with("COS1") || path.contains("cadvisor");
-    let kept = before.iter().filter(|(path, _)| theirs(path));
+    let kept =
+        before.iter().filter(|(path, _)| path.starts_with("COS1") || path.contains("cadvisor"));
     assert!(kept.clone().count() > 2 && kept.clone().all(|(path, text)| now[path] == *text));
     // Another program's process comes into the agent's group.
     machine.write("tasks", &tasks[2].to_string());

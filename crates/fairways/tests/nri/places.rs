@@ -37,7 +37,7 @@ fn places(machine: &Machine, more: &str) {
 }
 
 #[test]
-fn one_tenant_cannot_take_all_places_and_the_rest_is_told() {
+fn one_tenant_cannot_take_all_places_and_the_rest_is_reported() {
     let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     places(&machine, "");
     let daemon = Daemon::start(&machine, command(&machine));
@@ -52,7 +52,7 @@ fn one_tenant_cannot_take_all_places_and_the_rest_is_told() {
     eventually("namespaces share", || {
         managed(&daemon, "greedy") == 3 && managed(&daemon, "modest") == 2
     });
-    eventually("both are told", || is_degraded(&daemon, "6 of namespace greedy, 2 of namespace"));
+    eventually("both are reported", || is_degraded(&daemon, "6 of namespace greedy, 2 of namespace"));
     // Who goes makes room.
     for number in 0..9 {
         runtime.remove(&format!("greedy-p{number}"));
@@ -64,7 +64,7 @@ fn one_tenant_cannot_take_all_places_and_the_rest_is_told() {
 }
 
 #[test]
-fn a_namespace_keeps_to_its_limit_and_promises_beyond_the_ways_are_told() {
+fn a_namespace_keeps_to_its_limit_and_promises_beyond_the_ways_are_reported() {
     let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     places(&machine, "most_per_namespace = 2");
     let daemon = Daemon::start(&machine, command(&machine));

@@ -44,8 +44,8 @@ impl Announcements {
 
 impl Host {
     /// Responds to announcements of containers from now on. A container that is of a managed
-    /// program is in the program's class when its announcement is answered. Pods may ask for as many
-    /// programs as there are places.
+    /// program is in the program's class when its announcement is answered. Pods may ask for as
+    /// many programs as there are places.
     pub fn listen_to(&mut self, announcer: ContainerAnnouncer, places: PlaceLimits) {
         self.state.roster.places.limit(places);
         self.state.announcer = Some(announcer.clone());

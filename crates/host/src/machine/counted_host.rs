@@ -1,9 +1,9 @@
 //! A host whose programs are only counted: nothing is set.
 //!
-//! Domains are the caches that resctrl shows, where it is mounted; otherwise the L3 caches in sysfs;
-//! all CPUs are one, where sysfs has no caches. Resctrl is read only: what others let programs fill
-//! by it. Occupancies and memory traffic are not known. A plan is answered as if it were carried
-//! out, as by a host that observes.
+//! Domains are the caches that resctrl shows, where it is mounted; otherwise the L3 caches in
+//! sysfs; all CPUs are one, where sysfs has no caches. Resctrl is read only: what others let
+//! programs fill by it. Occupancies and memory traffic are not known. A plan is answered as if it
+//! were carried out, as by a host that observes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -45,7 +45,7 @@ impl CountedHost {
         Ok(host)
     }
 
-    /// The domains that there are now.
+    /// The domains now.
     fn found(&self) -> Vec<Domain> {
         let shown = self.resctrl.as_ref().map(ShownCaches::domains).unwrap_or_default();
         if shown.is_empty() { self.caches.domains().to_vec() } else { shown }

@@ -1,8 +1,8 @@
 //! Which of the programs that pods ask for get a place: namespaces share the places fairly.
 //!
 //! Each managed program costs a look at its threads and a share of everything else, so there are
-//! only so many places, and whoever may create pods can ask for more than there are. They are given
-//! out in this order, within each step one after the other to each namespace, and within a
+//! only so many places, and everybody who may create pods can ask for more than there are. They are
+//! given out in this order, within each step one after the other to each namespace, and within a
 //! namespace as the programs came:
 //!
 //! 1. one to each namespace that asks for any, so that no other can take every place;

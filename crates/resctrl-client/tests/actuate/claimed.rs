@@ -175,7 +175,7 @@ fn taking_over_frees_the_ways_of_groups_that_it_empties() {
     assert_eq!(host.snapshot(), before);
 }
 
-/// The kernel lets no other group have exclusive ways, whoever is in their group.
+/// The kernel lets no other group have exclusive ways, whatever tasks are in their group.
 #[test]
 fn exclusive_ways_are_not_taken_over() {
     if !can_mount() {

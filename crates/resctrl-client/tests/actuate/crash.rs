@@ -197,8 +197,8 @@ fn killed_at_every_system_call_on_an_old_kernel_it_is_put_right() {
 
 /// What is not ours, but the root's masks, which are confined.
 fn of_others(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
-    let is_theirs = |path: &str| !path.contains("fairways.") && path != "/schemata";
-    snapshot.iter().filter(|(path, _)| is_theirs(path)).collect()
+    let paths = snapshot.iter();
+    paths.filter(|(path, _)| !path.contains("fairways.") && *path != "/schemata").collect()
 }
 
 /// Where others keep their threads, our groups below their classes go, and nothing of theirs has

@@ -1,5 +1,5 @@
-//! What could not be put back stays ours, and is tried again, whatever is made meanwhile; a group is
-//! not given up because of one answer.
+//! What could not be put back stays ours, and is tried again, whatever is made meanwhile; a group
+//! is not given up because of one answer.
 
 use std::fs;
 
@@ -62,8 +62,8 @@ fn a_leftover_that_stayed_once_goes_at_the_end() {
     }
 }
 
-/// As long as it fails, it is reported as a failure, and a client that comes and goes meanwhile does
-/// not make it another's.
+/// As long as it fails, it is reported as a failure, and a client that comes and goes meanwhile
+/// does not make it another's.
 #[test]
 fn a_leftover_that_stays_is_reported_each_time() {
     if !can_mount() {

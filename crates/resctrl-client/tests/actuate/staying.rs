@@ -180,8 +180,8 @@ fn a_class_that_its_manager_removes_takes_our_group_along() {
     }
 }
 
-/// An agent's group is read as long as the program alone is in it, in the root's group or in a class
-/// of others.
+/// An agent's group is read as long as the program alone is in it, in the root's group or in a
+/// class of others.
 #[test]
 fn a_group_of_others_is_read_while_it_holds_the_program_alone() {
     if !can_mount() {

@@ -125,7 +125,7 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     assert!(missing.contains(&"{event=\"llc_occupancy\"} 0"), "{missing:?}");
     assert_eq!(samples(&page, "fairways_closids")[2], "{state=\"free\"} 13");
     let energy = samples(&page, "fairways_core_energy_joules_total");
-    assert_eq!(energy, ["{program=\"a \\\"b\\\"\\\\\\n\"} 2.5"]);
+    assert_eq!(energy, [r#"{program="a \"b\"\\\\u000a"} 2.5"#]);
     assert_eq!(samples(&page, "fairways_activity_farads_total").len(), 0);
     let counters = samples(&page, "fairways_traffic_counters");
     assert_eq!(counters[0], "{domain=\"3\",state=\"used\"} 2");
@@ -147,7 +147,7 @@ fn losses_from_a_size_on_name_both_programs() {
         losses_of("web", None, &[("scan", 0.5)]),
     ];
     let shown = page_with(&watched, Means::default(), losses);
-    let of = "{victim=\"a \\\"b\\\"\\n\",culprit=\"scan\",part=";
+    let of = r#"{victim="a \"b\"\\u000a",culprit="scan",part="#;
     assert_eq!(
         samples(&shown, "fairways_slowdown_caused_ratio"),
         ["\"cache\",domain=\"3\"} 0.3", "\"bus\",domain=\"3\"} 0.03"]

@@ -91,8 +91,8 @@ impl CacheWays {
         if actual.agrees_with(&state.roster.living(planned)) { planned.clone() } else { actual }
     }
 
-    /// Whether plans for a domain are carried out: not while observing, nor where others have all of
-    /// it.
+    /// Whether plans for a domain are carried out: not while observing, nor where others have all
+    /// of it.
     fn carries_out(&self, id: u32) -> bool {
         !self.observe && self.actuator.gives_out(id)
     }
