@@ -137,17 +137,14 @@ impl Error {
     }
 
     /// What a class of service could not get, by `info/last_cmd_status`; `None` if that is not the
-    /// reason. Ids in whose lines the cache still is (`limbo`) come back by themselves, so EBUSY
-    /// counts only where the kernel names them.
+    /// reason. After EBUSY, monitoring ids come back by themselves, once the cache has forgotten
+    /// them.
     pub(super) fn scarce(&self) -> Option<Scarce> {
         let Self::Io { errno, status, .. } = self else { return None };
         let says = [("Out of RMIDs", Scarce::Monitors), ("Out of CLOSIDs", Scarce::Classes)];
         let said = says.into_iter().find(|(line, _)| status.iter().any(|of| of == line));
-        match (*errno, said) {
-            (Errno::NOSPC | Errno::BUSY, Some((_, scarce))) => Some(scarce),
-            (Errno::NOSPC, None) => Some(Scarce::Unknown),
-            _ => None,
-        }
+        let scarce = said.map_or(Scarce::Unknown, |(_, scarce)| scarce);
+        (*errno == Errno::NOSPC).then_some(scarce)
     }
 
     /// Whether the class of service or the monitoring id that it needs is not available now
@@ -246,7 +243,7 @@ mod tests {
     fn the_kernel_s_line_says_what_is_scarce() {
         for (errno, line, scarce) in [
             (Errno::NOSPC, "Out of RMIDs", Some(Scarce::Monitors)),
-            (Errno::BUSY, "Out of RMIDs", Some(Scarce::Monitors)),
+            (Errno::BUSY, "Out of RMIDs", None),
             (Errno::NOSPC, "Out of CLOSIDs", Some(Scarce::Classes)),
             (Errno::NOSPC, "", Some(Scarce::Unknown)),
             (Errno::NOSPC, "Out of something", Some(Scarce::Unknown)),
