@@ -226,6 +226,65 @@ mod tests {
         assert_eq!(listed, left_out);
     }
 
+    /// A suite that names its policies names each that its sources mention: names that are no other
+    /// words wherever they are, the others where they are given as a policy.
+    #[test]
+    fn suites_name_the_policies_that_they_run() {
+        let manifests = manifests();
+        let mut checked = 0;
+        for suite in Suites::read().unwrap().suite.iter().filter(|suite| !suite.policies.is_empty())
+        {
+            let (folder, _) = manifests
+                .iter()
+                .find(|(_, of)| of["package"]["name"].as_str() == Some(&suite.package))
+                .unwrap();
+            let (mut waiting, mut text) =
+                (vec![folder.join("tests").join(&suite.test)], String::new());
+            waiting.push(waiting[0].with_extension("rs"));
+            while let Some(path) = waiting.pop() {
+                if let Ok(entries) = std::fs::read_dir(&path) {
+                    waiting.extend(entries.map(|entry| entry.unwrap().path()));
+                } else if let Ok(file) = std::fs::read_to_string(&path) {
+                    text += &file;
+                }
+            }
+            assert!(!text.is_empty(), "{}", suite.name());
+            for (policy, named) in POLICIES {
+                let word = policy.replace('-', "[-_]");
+                let pattern = match OWN_WORDS.contains(policy) {
+                    true => format!(r"\b{word}\b"),
+                    false => format!(r#"["]{word}["]|polic(?:y|ies)[",= ]+(?:[\w-]+,)*{word}\b"#),
+                };
+                let mentions = regex::Regex::new(&pattern).unwrap().is_match(&text);
+                let names = suite.policies.iter().any(|of| of == named);
+                assert!(names || !mentions, "{}: policies: {named} is missing", suite.name());
+                checked += usize::from(mentions);
+            }
+        }
+        assert!(checked > 50, "{checked}");
+    }
+
+    /// The policies, each with its folder's name in `policies`. The default has no word of its own.
+    const POLICIES: &[(&str, &str)] = &[
+        ("cache-fair", "cache-fair"),
+        ("casc", "casc"),
+        ("dcat", "dcat"),
+        ("dunn", "dunn"),
+        ("equal", "equal"),
+        ("kpart", "kpart"),
+        ("lfoc", "lfoc"),
+        ("locpart", "locpart"),
+        ("mba-feedback", "mba-feedback"),
+        ("parties", "parties"),
+        ("static", "fixed"),
+        ("stock", "stock"),
+        ("ucp", "ucp"),
+    ];
+
+    /// Those whose names mean nothing else.
+    const OWN_WORDS: &[&str] =
+        &["cache-fair", "casc", "dcat", "dunn", "kpart", "lfoc", "locpart", "mba-feedback", "ucp"];
+
     /// Examples in comments are tests of the crates that say so; elsewhere there are none.
     #[test]
     fn no_example_is_left_out() {

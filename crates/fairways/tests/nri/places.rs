@@ -52,7 +52,9 @@ fn one_tenant_cannot_take_all_places_and_the_rest_is_reported() {
     eventually("namespaces share", || {
         managed(&daemon, "greedy") == 3 && managed(&daemon, "modest") == 2
     });
-    eventually("both are reported", || is_degraded(&daemon, "6 of namespace greedy, 2 of namespace"));
+    eventually("both are reported", || {
+        is_degraded(&daemon, "6 of namespace greedy, 2 of namespace")
+    });
     // Who goes makes room.
     for number in 0..9 {
         runtime.remove(&format!("greedy-p{number}"));

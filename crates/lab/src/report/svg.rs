@@ -111,7 +111,10 @@ mod tests {
         svg.rect([0.0; 4], "c0", "</title><script>");
         let drawn = svg.finish("wide", "\"><script>");
         assert!(!drawn.contains("<script"), "{drawn}");
-        assert!(drawn.contains(r#"x="0" y="1.3""#) && drawn.contains(r"&#39;&quot;\u0001"), "{drawn}");
+        assert!(
+            drawn.contains(r#"x="0" y="1.3""#) && drawn.contains(r"&#39;&quot;\u0001"),
+            "{drawn}"
+        );
     }
 
     #[test]
