@@ -450,7 +450,6 @@ impl Daemon {
                 }
             }
         }
-        repeated::write_counts(true);
         for thing in &restored.done {
             info!("restored {thing}");
         }
@@ -460,6 +459,7 @@ impl Daemon {
         for (thing, why) in &restored.failed {
             error!("not restored: {thing}: {why}");
         }
+        repeated::write_counts(true);
         let ended = match (restored.failed.is_empty(), is_written) {
             (false, _) => Err("not everything could be restored: fairways restore tries again"),
             (true, false) => Err("the journal is not whole, because it could not be written"),

@@ -55,6 +55,8 @@ pub(super) struct Lacking {
     missing: Vec<PolicyNeed>,
     /// What seems to be there.
     watched: Vec<UnmetNeed>,
+    /// When the last window ended.
+    last: Option<Time>,
     line: Arc<Mutex<Option<String>>>,
 }
 
@@ -77,7 +79,7 @@ impl Lacking {
         let watched = needs.iter().filter(|need| !missing.contains(need));
         let watched = watched.filter(|&&need| need != PolicyNeed::Bandwidth);
         let watched = watched.map(|&need| UnmetNeed { need, since: None }).collect();
-        let lacking = Self { policy, missing, watched, line: Arc::default() };
+        let lacking = Self { policy, missing, watched, last: None, line: Arc::default() };
         lacking.say();
         lacking
     }
@@ -90,6 +92,10 @@ impl Lacking {
     /// Takes in an event: a window that lacks something, or has it after all.
     pub(super) fn hear(&mut self, at: Time, event: &Event) {
         let Event::Sampled(sample) = event else { return };
+        // Single windows, long apart, show nothing of the host.
+        if self.last.replace(at).is_some_and(|last| at.since(last) > PATIENCE) {
+            self.watched.iter_mut().for_each(|unmet| unmet.since = None);
+        }
         let mut has_changed = false;
         for unmet in &mut self.watched {
             let was_missing = self.missing.contains(&unmet.need);

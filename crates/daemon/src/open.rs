@@ -93,7 +93,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         (Lever::Turns(Box::new(turns)), Some(why))
     } else if config.counters_only {
         let counted = CountedHost::new(settings(config));
-        (Lever::Nothing(counted.context("the caches can't be read")?), None)
+        (Lever::Nothing(Box::new(counted.context("the caches can't be read")?)), None)
     } else {
         let settings = client::Settings { to_take: to_take(config)?, ..settings(config) };
         (Lever::Ways(Box::new(Actuator::open(settings).map_err(refused)?)), None)

@@ -2,14 +2,20 @@
 
 use fairways_record::status::Status;
 
+use crate::rules::honours_baselines;
+
 /// The ways that the programs of a domain are promised together.
 pub(super) fn promised_ways(status: &Status, domain: u32) -> u64 {
     let here = status.programs.iter().filter(|program| program.domain == domain);
     here.filter_map(|program| program.baseline_ways).map(u64::from).sum()
 }
 
-/// The domains whose programs are promised more ways than there are to give out, a line each.
+/// The domains whose programs are promised more ways than there are to give out, a line each; none
+/// where the policy keeps no promises, or gives nothing out.
 pub(super) fn beyond(status: &Status) -> Vec<String> {
+    if status.mode != "manage" || !honours_baselines(&status.policy) {
+        return Vec::new();
+    }
     let known = status.domains.iter().filter(|domain| domain.ways > 0);
     let promised = known.map(|domain| (domain, promised_ways(status, domain.id)));
     let beyond = promised.filter(|(domain, ways)| *ways > u64::from(domain.ways));

@@ -76,8 +76,13 @@ impl Actuator {
         let state = enforcement.open(&tree, &settings)?;
         let mut topology = Topology::default();
         topology.refresh(&settings.sysfs);
-        let survey = Survey::read(&tree, &settings, &topology, None, &|_| false)
-            .map_err(|error| not_mounted(&settings, error))?;
+        let survey = Survey::read(&tree, &settings, &topology, None, &|_| false).map_err(
+            |error| match tree.inode("info") {
+                // A group went or came as it was read: resctrl is there.
+                Ok(Some(_)) => OpenError::from(error),
+                _ => not_mounted(&settings, error),
+            },
+        )?;
         let Some(survey) = survey else {
             let root = settings.root.display();
             return Err(OpenError::NotSupported(format!(

@@ -14,7 +14,7 @@ use super::masks::{masks_in, schemata};
 use super::mount::Mount;
 use super::programs::Programs;
 use super::step::Step;
-use super::tree::of;
+use super::tree::{monitor_in, of};
 
 /// All classes of service of ours.
 #[derive(Debug, Default)]
@@ -65,10 +65,11 @@ impl Classes {
             programs.lose_all_adopted(mount, app);
         }
         for program in programs.by_id.values_mut().filter(|program| program.class == name) {
+            let inode = mount.tree.made(&monitor_in(name, &program.name));
             program.lost();
-            mount.strike_group(&program.name);
+            mount.strike_group(&program.name, inode);
         }
-        mount.strike_group(name);
+        mount.strike_group(name, mount.tree.made(name));
         mount.tree.forget(name);
     }
 
@@ -153,9 +154,10 @@ impl Classes {
     }
 
     pub(super) fn remove(&mut self, mount: &mut Mount, name: &str) -> Result<(), Error> {
+        let inode = mount.tree.made(name);
         mount.tree.rmdir(name)?;
         self.list.retain(|class| class.name != name);
-        mount.strike_group(name);
+        mount.strike_group(name, inode);
         tracing::info!(target: "fairways::actuate", group = name, "class removed");
         Ok(())
     }

@@ -55,5 +55,15 @@ pub(super) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
         Line { resource: line.resource.clone(), domains: wider.collect() }
     });
     let text = Schemata::from(lines.collect::<Vec<Line>>()).to_string();
-    if text.is_empty() { Ok(()) } else { tree.write(&path, &text) }
+    if !text.is_empty() {
+        tree.write(&path, &text)?;
+    }
+    // A line that is not known may be a limit that a program brought along.
+    for line in root.unknown.iter().filter(|line| !now.unknown.contains(line)) {
+        match tree.write(&path, &format!("{line}\n")) {
+            Err(error) if !error.is_refused_value() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -72,6 +72,10 @@ impl Programs {
         let mut is_refused = false;
         let mut full: Vec<String> = Vec::new();
         for app in waiting {
+            // That is no refusal.
+            if self.free_monitors(found, &mount.settings) == 0 {
+                break;
+            }
             if full.contains(&self.get(app)?.class) {
                 continue;
             }
@@ -118,9 +122,10 @@ impl Programs {
             let group = program.group();
             let is_listed = found.survey.ours.contains(&group);
             if !is_listed && mount.tree.find(&group).is_ok_and(|now| now.is_none()) {
+                let inode = mount.tree.made(&group);
                 mount.tree.forget(&group);
                 program.unmonitored();
-                mount.strike_group(&program.name);
+                mount.strike_group(&program.name, inode);
                 note(&mut changes.unmonitored, app);
             }
         }
@@ -137,7 +142,7 @@ impl Programs {
             let group = program.group();
             if mount.tree.is_replaced(&group)? {
                 program.unmonitored();
-                mount.strike_group(&program.name);
+                mount.strike_group(&program.name, mount.tree.made(&group));
                 mount.tree.forget(&group);
                 program.take_another_name();
                 tracing::warn!(target: "fairways::actuate", group, "{warning}");

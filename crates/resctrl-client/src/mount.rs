@@ -26,9 +26,14 @@ impl Mount {
         Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse).map(Some)
     }
 
-    /// Removes a group of ours from the ledger: it is gone, or another has replaced it.
-    pub(super) fn strike_group(&mut self, name: &str) {
-        self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
+    /// Removes a group of ours from the ledger, that with this inode as far as inodes are known: it
+    /// is gone, or another has replaced it. One of its name that was left before stays.
+    pub(super) fn strike_group(&mut self, name: &str, inode: Option<u64>) {
+        self.state.note(|ledger| {
+            ledger
+                .groups
+                .retain(|made| made.name != name || (made.inode.is_some() && made.inode != inode));
+        });
     }
 
     /// Removes an adopted group from the ledger: it is gone, or back where it was.

@@ -26,6 +26,10 @@ impl Programs {
             return Ok(());
         };
         let (name, from) = (program.name.clone(), program.class.clone());
+        if !program.monitored {
+            // The other class may have ids of its own.
+            self.monitoring.reset();
+        }
         let old = monitor_in(&from, &name);
         let mut renamed = false;
         let is_gone = !from.is_empty() && mount.tree.find(&from)?.is_none();
@@ -39,17 +43,19 @@ impl Programs {
             // The class went a moment ago; the kernel moved the threads to the root, from where
             // they are fetched as new ones.
             program.lost();
+            let inode = mount.tree.made(&old);
             mount.tree.forget(&from);
-            mount.strike_group(&name);
+            mount.strike_group(&name, inode);
         } else if program.monitored {
             match mount.tree.rename(&old, &monitor_in(to, &name)) {
                 Ok(()) => renamed = true,
                 // Before Linux 6.5, and where monitoring ids belong to their class (Arm MPAM).
                 Err(error) if error.errno() == Some(Errno::PERM) => {}
                 Err(error) if error.is_gone() && mount.tree.find(&old)?.is_none() => {
+                    let inode = mount.tree.made(&old);
                     mount.tree.forget(&old);
                     program.unmonitored();
-                    mount.strike_group(&name);
+                    mount.strike_group(&name, inode);
                 }
                 Err(error) => return Err(error),
             }

@@ -25,7 +25,7 @@ use super::mount::Mount;
 use super::program::Program;
 use super::programs::Programs;
 use super::staying_threads::StayingThreads;
-use super::threads::{apart, enter};
+use super::threads::apart;
 use super::tree::{monitor_in, of};
 
 impl Programs {
@@ -161,7 +161,10 @@ impl Programs {
             return Ok(None);
         }
         let group = monitor_in(class, &name);
-        let Some(inode) = mount.tree.inode(&group)? else { return Ok(None) };
+        let Some(inode) = mount.tree.inode(&group)? else {
+            self.refused_below.insert(above, Instant::now());
+            return Ok(None);
+        };
         count_traffic_of(mount, &found.traffic, &group);
         tracing::info!(
             target: "fairways::actuate", app = app.0, group, "threads monitored in a class of others"
@@ -193,11 +196,8 @@ impl Programs {
             if known.is_empty() {
                 continue;
             }
-            if stay.ours.is_some() {
-                // They are the program's no longer: back to the class's default monitoring.
-                enter(&mount.tree, &stay.theirs, known, &mut Vec::new())?;
-                continue;
-            }
+            // Ours goes, with which the kernel gives its threads back to the class: a number written
+            // to the class might be of a thread that has left it. The next look counts the rest.
             let threads = std::mem::take(&mut stay.threads);
             program.end_stay(mount, at);
             program.lose(threads);
@@ -272,10 +272,10 @@ impl Program {
         });
         let Some(name) = ours else { return };
         match mount.tree.rmdir(&group) {
-            Ok(_) => mount.strike_group(&name),
+            Ok(_) => mount.strike_group(&name, Some(inode)),
             Err(Error::Replaced { .. }) => {
                 mount.tree.forget(&group);
-                mount.strike_group(&name);
+                mount.strike_group(&name, Some(inode));
             }
             Err(error) => {
                 // It is tried again on exit.

@@ -74,8 +74,9 @@ impl Actuator {
         let _lock = self.mount.lock()?;
         program.end_stays(&mut self.mount);
         if program.monitored {
+            let inode = self.mount.tree.made(&program.group());
             self.mount.tree.rmdir(&program.group())?;
-            self.mount.strike_group(&program.name);
+            self.mount.strike_group(&program.name, inode);
         }
         if !program.class.is_empty() {
             self.classes.tidy(&mut self.mount, &self.programs);

@@ -63,6 +63,11 @@ impl Tree {
         self.ours.borrow_mut().insert(path.to_owned(), inode);
     }
 
+    /// `st_ino` of a group that we made, if it was found out then.
+    pub(super) fn made(&self, path: &str) -> Option<u64> {
+        self.ours.borrow().get(path).copied()
+    }
+
     /// Forgets a group, with those in it, that is gone or belongs to another manager.
     pub(super) fn forget(&self, path: &str) {
         let below = format!("{path}/");

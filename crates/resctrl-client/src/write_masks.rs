@@ -37,6 +37,9 @@ impl Classes {
             class.saw(now, &after);
         }
         class.wanted.clone_from(wanted);
+        // What could not be done before may be possible now.
+        class.rewriting.reset();
+        class.removal.reset();
         Ok(())
     }
 

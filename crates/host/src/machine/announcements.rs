@@ -105,10 +105,11 @@ impl Host {
         containers.sort_by(|a, b| a.announced.id.cmp(&b.announced.id));
         let ids: Vec<&str> = containers.iter().map(|of| of.announced.id.as_str()).collect();
         roster.programs.retract_others(&ids);
-        roster.forget_unannounced()?;
+        let forgotten = roster.forget_unannounced();
         // containerd's `rdt_config_file` removes others' groups when containerd starts.
         agenda.look_at_others_soon();
-        roster.announce(containers)
+        roster.announce(containers)?;
+        forgotten.map(drop)
     }
 
     /// Adds the first process of a container that starts to its program, which may begin with it.

@@ -102,13 +102,15 @@ impl Mechanism for CountedHost {
         self.caches.refresh();
         match &mut self.resctrl {
             None => self.resctrl = ShownCaches::open(&self.settings),
-            Some(resctrl) if !resctrl.is_mounted() => self.resctrl = None,
-            // What it showed before is all that is known.
-            Some(resctrl) => {
-                if let Err(why) = resctrl.look() {
-                    state.trouble.log(&why.to_string());
-                }
+            Some(resctrl) if !resctrl.is_mounted() => {
+                self.resctrl = None;
+                state.trouble.seen(Looked::Resctrl);
             }
+            Some(resctrl) => match resctrl.look() {
+                Ok(()) => state.trouble.seen(Looked::Resctrl),
+                // What it showed before is all that is known.
+                Err(why) => state.trouble.not_seen(Looked::Resctrl, &why),
+            },
         }
         let found = self.found();
         if found != self.domains {
@@ -135,7 +137,7 @@ impl Mechanism for CountedHost {
     fn list_threads(&mut self, state: &mut HostState) {
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
-        for (number, app) in state.roster.to_list().into_iter().enumerate() {
+        for (number, app) in state.roster.next_to_list().into_iter().enumerate() {
             if number > 0 && state.stops_listing(app) {
                 break;
             }

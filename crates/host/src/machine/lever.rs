@@ -16,7 +16,7 @@ pub enum Lever {
     /// Where threads run and for how long, by a scheduler.
     Turns(Box<Turns>),
     /// Nothing: programs are counted.
-    Nothing(CountedHost),
+    Nothing(Box<CountedHost>),
 }
 
 /// What a host is made of.
@@ -40,7 +40,7 @@ impl Lever {
                 turns.observe = observe;
                 turns
             }
-            Self::Nothing(watching) => Box::new(watching),
+            Self::Nothing(watching) => watching,
         }
     }
 }

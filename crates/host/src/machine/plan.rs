@@ -67,8 +67,9 @@ impl PlanInForce {
         self.actual.clear();
     }
 
-    /// No plan is to be requested again.
+    /// No plan is to be requested again: the machine is another than that on which they failed.
     pub(super) fn cancel_retry(&mut self) {
-        self.retry_at = None;
+        (self.failures, self.retry_at) = (0, None);
+        self.why.clear();
     }
 }

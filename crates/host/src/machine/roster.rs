@@ -249,7 +249,7 @@ impl Roster {
     }
 
     /// What policies see as programs, to list the threads of: first what is left of the last list.
-    pub(super) fn to_list(&mut self) -> Vec<AppId> {
+    pub(super) fn next_to_list(&mut self) -> Vec<AppId> {
         let first = self.unlisted.take().unwrap_or(AppId(0));
         self.members
             .range(first..)

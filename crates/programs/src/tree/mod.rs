@@ -14,7 +14,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::hierarchy::Hierarchy;
-use super::process::{Proc, in_file};
+use super::process::{Proc, in_file, is_too_long};
 
 /// The most directories that are watched; with more cgroups, every look walks them all.
 const MOST_WATCHED: usize = 8192;
@@ -202,7 +202,8 @@ impl Forest {
                 fs::metadata(&directory).and_then(|of| Ok((of.ino(), fs::read_dir(&directory)?)));
             let (inode, entries) = match found {
                 Ok(found) => found,
-                Err(error) if is_gone(&error) => {
+                // A path that is too long can't be reached, whoever made it.
+                Err(error) if is_gone(&error) || is_too_long(&error) => {
                     let gone = Dir { watch, ..Dir::default() };
                     forget(self.inotify.as_ref(), &mut self.watched, &gone);
                     continue;

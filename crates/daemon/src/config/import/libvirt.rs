@@ -25,12 +25,13 @@ pub(super) fn read(import: &mut ImportedSources, text: &str) -> Result<(), Wrong
         let line = usize::try_from(error.pos().row).unwrap_or_default();
         WrongLine::new(line, format!("expected XML: {error}"))
     })?;
+    import.line_starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     let root = document.root_element();
     match root.tag_name().name() {
         "domain" => domain(import, root),
         "domstatus" | "domains" => {
-            let domains = root.children().filter(|child| child.has_tag_name("domain"));
-            domains.map(|child| domain(import, child)).collect()
+            let mut domains = root.children().filter(|child| child.has_tag_name("domain"));
+            domains.try_for_each(|child| domain(import, child))
         }
         other => {
             let why = format!("expected a libvirt <domain>, found <{other}>");
@@ -39,6 +40,7 @@ pub(super) fn read(import: &mut ImportedSources, text: &str) -> Result<(), Wrong
     }
 }
 
+/// The line of an element that is wrong. It is counted from the beginning.
 fn line(node: Node<'_, '_>) -> usize {
     let at = node.document().text_pos_at(node.range().start);
     usize::try_from(at.row).unwrap_or_default()
@@ -56,11 +58,18 @@ fn domain(import: &mut ImportedSources, node: Node<'_, '_>) -> Result<(), WrongL
     }
     let vcpus = child(node, "vcpu").and_then(|vcpu| vcpu.text()?.trim().parse::<usize>().ok());
     let Some(tune) = child(node, "cputune") else {
-        import.leave_out(line(node), name, "it has no <cputune>, so no ways");
+        import.leave_out(
+            import.line_at(node.range().start),
+            name,
+            "it has no <cputune>, so no ways",
+        );
         return Ok(());
     };
-    let mut class =
-        ImportedClass::new(name.to_owned(), SourceKind::Libvirt, import.place(line(node)));
+    let mut class = ImportedClass::new(
+        name.to_owned(),
+        SourceKind::Libvirt,
+        import.place(import.line_at(node.range().start)),
+    );
     class.is_exact = true;
     let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
     for part in tune.children().filter(|child| child.has_tag_name("cachetune")) {
@@ -74,9 +83,9 @@ fn domain(import: &mut ImportedSources, node: Node<'_, '_>) -> Result<(), WrongL
         }
     }
     bandwidth(import, tune)?;
-    class.ways = ways(import, line(node), name, &bytes)?;
+    class.ways = ways(import, import.line_at(node.range().start), name, &bytes)?;
     if bytes.is_empty() {
-        import.leave_out(line(tune), name, "it asks for no ways of the L3");
+        import.leave_out(import.line_at(tune.range().start), name, "it asks for no ways of the L3");
         return Ok(());
     }
     match member(node, name) {
@@ -85,10 +94,10 @@ fn domain(import: &mut ImportedSources, node: Node<'_, '_>) -> Result<(), WrongL
         }
         None => {
             let why = "no unit of systemd is known for its type and name: select it by its cgroup";
-            import.leave_out(line(node), name, why);
+            import.leave_out(import.line_at(node.range().start), name, why);
         }
     }
-    import.add_class(class, line(node))
+    import.add_class(class, import.line_at(node.range().start))
 }
 
 /// The sizes that a `<cachetune>` asks for, by cache.
@@ -100,13 +109,17 @@ fn caches(import: &mut ImportedSources, part: Node<'_, '_>) -> Result<Vec<(u32, 
         let kind = cache.attribute("type").unwrap_or_default();
         if level != 3 {
             let what = format!("cachetune: a cache of level {level}");
-            import.leave_out(line(cache), &what, "Fairways divides the last-level cache alone");
+            import.leave_out(
+                import.line_at(cache.range().start),
+                &what,
+                "Fairways divides the last-level cache alone",
+            );
             continue;
         }
         if kind != "both" {
             let what = format!("cachetune: type {kind:?}");
             let why = "Fairways gives code and data the same ways, and has no priorities";
-            import.leave_out(line(cache), &what, why);
+            import.leave_out(import.line_at(cache.range().start), &what, why);
             continue;
         }
         sizes.push((id, size(cache)?));
@@ -153,7 +166,11 @@ fn for_vcpus(import: &mut ImportedSources, part: Node<'_, '_>, all: Option<usize
         return;
     }
     let why = "Fairways manages the whole machine, with its other threads, as one program";
-    import.leave_out(line(part), &format!("cachetune for the vCPUs {vcpus}"), why);
+    import.leave_out(
+        import.line_at(part.range().start),
+        &format!("cachetune for the vCPUs {vcpus}"),
+        why,
+    );
 }
 
 fn bandwidth(import: &mut ImportedSources, tune: Node<'_, '_>) -> Result<(), WrongLine> {
@@ -161,7 +178,7 @@ fn bandwidth(import: &mut ImportedSources, tune: Node<'_, '_>) -> Result<(), Wro
         for node in part.children().filter(|child| child.has_tag_name("node")) {
             let [id, limit] = [number(node, "id")?, number(node, "bandwidth")?];
             let what = format!("memorytune: node {id}, bandwidth {limit}");
-            import.leave_out(line(node), &what, super::NO_BANDWIDTH);
+            import.leave_out(import.line_at(node.range().start), &what, super::NO_BANDWIDTH);
         }
     }
     Ok(())

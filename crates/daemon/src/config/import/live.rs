@@ -10,7 +10,7 @@ use fairways_programs::{CpuUser, Roots, Selector};
 use fairways_resctrl::language::{Schemata, Value};
 
 use super::classes::{CacheMasks, ClassMember, ClassWays, ImportedClass};
-use super::{ImportedSources, SourceKind};
+use super::{ImportedSources, SourceKind, source};
 use crate::config::names::program_name;
 
 /// The most groups, and the most tasks of one.
@@ -38,10 +38,11 @@ pub(super) fn read(
             import.wrong("expected a cache whose ways can be given out, found none in info")
         );
     };
-    import.cache.ways = cache.iter().find_map(|name| {
-        let mask = fs::read_to_string(root.join("info").join(name).join("cbm_mask")).ok()?;
+    let ways = cache.iter().find_map(|name| {
+        let mask = source::file(&root.join("info").join(name).join("cbm_mask")).ok()?;
         Some(u32::from_str_radix(mask.trim(), 16).ok()?.count_ones())
     });
+    import.cache.ways = ways.or(import.cache.ways);
     let of_root = schemata(import, root)?;
     let mut rest = ImportedClass::new(String::new(), SourceKind::Resctrl, import.source.clone());
     rest.ways = ClassWays::Masks(masks(&of_root, cache));
@@ -99,14 +100,13 @@ fn groups(import: &ImportedSources, root: &Path) -> Result<BTreeSet<String>, Bad
 }
 
 fn line(folder: &Path, file: &str) -> Option<String> {
-    Some(fs::read_to_string(folder.join(file)).ok()?.trim().to_owned())
+    Some(source::file(&folder.join(file)).ok()?.trim().to_owned())
 }
 
 fn schemata(import: &ImportedSources, folder: &Path) -> Result<Schemata, BadInput> {
     let path = folder.join("schemata");
-    let text = fs::read_to_string(&path);
-    let text =
-        text.map_err(|why| import.wrong(&format!("{}: can't read it: {why}", path.display())))?;
+    let text = source::file(&path);
+    let text = text.map_err(|why| import.wrong(&format!("{}: {why}", path.display())))?;
     Schemata::parse(&text).map_err(|why| import.wrong(&format!("{}: {why}", path.display())))
 }
 
@@ -136,7 +136,7 @@ fn bandwidth(of: &Schemata, root: &Schemata) -> Option<u32> {
 }
 
 fn tasks(folder: &Path) -> Vec<i32> {
-    let text = fs::read_to_string(folder.join("tasks")).unwrap_or_default();
+    let text = source::file(&folder.join("tasks")).unwrap_or_default();
     text.lines().filter_map(|line| line.trim().parse().ok()).take(MOST_TASKS).collect()
 }
 

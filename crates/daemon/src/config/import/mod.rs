@@ -43,6 +43,8 @@ const LARGEST_CONFIGURATION: usize = 1 << 20;
 const MOST_CLASSES: usize = 512;
 /// The most lines about what is left out.
 const MOST_LEFT_OUT: usize = 200;
+/// How much of a name is shown in such a line, in letters.
+const LONGEST_LEFT_OUT: usize = 200;
 
 /// Why a share of the cache is left out.
 const UNKNOWN_WAYS: &str = "how many ways the cache has is not known here: give --ways";
@@ -97,6 +99,8 @@ struct ImportedSources {
     cache: HostCache,
     /// The name of the source that is being read.
     source: String,
+    /// Where the lines of XML begin, but the first.
+    line_starts: Vec<usize>,
     /// The names of all sources, with their kinds.
     sources: BTreeSet<String>,
     classes: Vec<ImportedClass>,
@@ -107,9 +111,9 @@ struct ImportedSources {
     confined: Option<(u32, CacheMasks)>,
     /// More to know about the result.
     comments: Vec<String>,
+    /// The first lines about what is left out, and how many more there are.
     left_out: Vec<String>,
-    /// The same lines, each of which is there once.
-    is_left_out: BTreeSet<String>,
+    more_left_out: usize,
 }
 
 impl ImportedSources {
@@ -117,6 +121,7 @@ impl ImportedSources {
         Self {
             cache,
             source: String::new(),
+            line_starts: Vec::new(),
             sources: BTreeSet::new(),
             classes: Vec::new(),
             pods: Vec::new(),
@@ -124,7 +129,7 @@ impl ImportedSources {
             confined: None,
             comments: Vec::new(),
             left_out: Vec::new(),
-            is_left_out: BTreeSet::new(),
+            more_left_out: 0,
         }
     }
 
@@ -133,15 +138,25 @@ impl ImportedSources {
         format!("{}:{line}", self.source)
     }
 
+    /// The line of a place in XML.
+    fn line_at(&self, at: usize) -> usize {
+        1 + self.line_starts.partition_point(|start| *start <= at)
+    }
+
     /// Notes what is not carried over, and why.
     fn leave_out(&mut self, line: usize, what: &str, why: &str) {
         self.leave_out_at(&self.place(line), what, why);
     }
 
     fn leave_out_at(&mut self, place: &str, what: &str, why: &str) {
+        let what: String = what.chars().take(LONGEST_LEFT_OUT).collect();
         let text = plain(&format!("{place}: {what}: {why}"));
-        if self.is_left_out.insert(text.clone()) {
-            self.left_out.push(text);
+        if self.left_out.contains(&text) {
+            return;
+        }
+        match self.left_out.len() < MOST_LEFT_OUT {
+            true => self.left_out.push(text),
+            false => self.more_left_out += 1,
         }
     }
 
@@ -189,7 +204,11 @@ impl ImportedSources {
                 return Err(self.wrong(&format!("expected {expected}, found a folder")));
             }
             self.note(SourceKind::Resctrl);
-            return live::read(self, path, &Roots::default());
+            // Its masks are of its own cache; other sources have that of `--ways`, or the host's.
+            let cache = self.cache;
+            let read = live::read(self, path, &Roots::default());
+            self.cache = cache;
+            return read;
         }
         let text = source::text(path).map_err(|why| self.wrong(&why))?;
         self.read_text(&text, from)
@@ -327,7 +346,7 @@ pub fn import(options: &ImportOptions, out: &mut dyn Write) -> anyhow::Result<()
         import.read(source, options.from)?;
     }
     let text = configuration(&mut import)?;
-    let count = import.left_out.len();
+    let count = import.left_out.len() + import.more_left_out;
     let Some(file) = &options.output else {
         out.write_all(text.as_bytes())?;
         if count > 0 {
@@ -373,9 +392,9 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
 impl ImportedSources {
     /// The lines about what is left out, and how many more there are.
     fn shown_left_out(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.left_out.iter().take(MOST_LEFT_OUT).cloned().collect();
-        if let Some(more @ 1..) = self.left_out.len().checked_sub(MOST_LEFT_OUT) {
-            lines.push(format!("and {more} more"));
+        let mut lines = self.left_out.clone();
+        if self.more_left_out > 0 {
+            lines.push(format!("and {} more", self.more_left_out));
         }
         lines
     }

@@ -28,7 +28,8 @@ pub(super) fn text(import: &mut ImportedSources) -> String {
         (0..classes.len()).map(|index| own_ways(&classes, index, confined.as_ref())).collect();
     let is_static = is_static(import, &classes, &own);
     let least = classes.iter().filter_map(|class| class.bandwidth).min().unwrap_or(100).max(1);
-    let (mut rules, mut programs, mut examples) = (String::new(), String::new(), String::new());
+    let (mut rules, mut programs, mut examples) = (Vec::new(), String::new(), String::new());
+    let mut chosen = BTreeSet::new();
     let mut names = BTreeMap::new();
     for (class, own) in classes.iter().zip(&own) {
         let promise = promise(import, class, *own, is_static, least);
@@ -38,7 +39,14 @@ pub(super) fn text(import: &mut ImportedSources) -> String {
         for member in &class.members {
             match member {
                 ClassMember::Pods { namespace, labels } => {
-                    rule(&mut rules, class, namespace, labels, &promise);
+                    if chosen.insert((namespace, labels)) {
+                        let text = rule(class, namespace, labels, &promise);
+                        rules.push((labels.split(',').count(), text));
+                    } else {
+                        let what = format!("pods {labels} of namespace {namespace}");
+                        let why = "another class has pods with the same labels: they are in that";
+                        import.leave_out_at(&class.place, &what, why);
+                    }
                 }
                 ClassMember::Selected { name, select } => {
                     // Groups of resctrl are mostly numbered.
@@ -69,7 +77,10 @@ pub(super) fn text(import: &mut ImportedSources) -> String {
     if !rules.is_empty() {
         text += "\n[kubernetes]\n# The container runtime announces pods with their labels (docs/kubernetes.md).\nnri = true\n";
     }
-    text + &rules + &programs + &examples
+    // The first rule that fits counts: those that ask for most labels come first.
+    rules.sort_by_key(|(labels, _)| std::cmp::Reverse(*labels));
+    text.extend(rules.into_iter().map(|(_, rule)| rule));
+    text + &programs + &examples
 }
 
 /// Where the text comes from, and what it does not have.
@@ -215,24 +226,17 @@ fn program(
 }
 
 /// The pods of a namespace that have some labels: all of a class are one program.
-fn rule(
-    to: &mut String,
-    class: &ImportedClass,
-    namespace: &str,
-    labels: &str,
-    promise: &ClassPromise,
-) {
+fn rule(class: &ImportedClass, namespace: &str, labels: &str, promise: &ClassPromise) -> String {
     let group = group_name(&class.name);
     let group = group.unwrap_or_else(|_| easy_name(&class.name).replace(':', "-"));
-    let _ = write!(
-        to,
+    format!(
         "\n# {}\n[[kubernetes.pods]]\nselect = {}\nnamespace = {}\npolicy_group = {}\n{}",
         about(class, promise),
         quoted(labels),
         quoted(namespace),
         quoted(&group),
         keys(promise)
-    );
+    )
 }
 
 /// What to write for a class whose pods are not known.

@@ -15,7 +15,8 @@ pub(super) fn text(path: &Path) -> Result<String, String> {
     if path == Path::new("-") { bounded(io::stdin().lock()) } else { file(path) }
 }
 
-fn file(path: &Path) -> Result<String, String> {
+/// The text of a regular file.
+pub(super) fn file(path: &Path) -> Result<String, String> {
     // Non-blocking, so as not to wait for a writer of a pipe.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);

@@ -12,6 +12,8 @@ use granit_parser::{Event, Parser, ScalarStyle};
 const DEEPEST: usize = 64;
 /// How many values there may be, with those that aliases repeat.
 const MOST: usize = 1_000_000;
+/// A text counts as one value more for so many bytes.
+const BYTES_OF_A_VALUE: usize = 32;
 
 /// What is wrong in a source, and in which line.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl WrongLine {
 pub(super) struct YamlNode {
     pub(super) line: usize,
     pub(super) value: YamlValue,
-    /// How many values it consists of.
+    /// How many values it consists of; long texts count as several.
     size: usize,
     /// How deep it is.
     depth: usize,
@@ -51,7 +53,8 @@ impl YamlNode {
         let (size, depth) = match &value {
             YamlValue::List(all) => below(all.iter()),
             YamlValue::Map(all) => below(all.values()),
-            YamlValue::Null | YamlValue::Text(..) => (0, 0),
+            YamlValue::Text(text, _) => (text.len() / BYTES_OF_A_VALUE, 0),
+            YamlValue::Null => (0, 0),
         };
         Self { line, value, size: size + 1, depth: depth + 1 }
     }
@@ -186,8 +189,9 @@ impl TreeBuilder {
                 Ok(())
             }
             Event::Scalar(text, style, anchor, _) => {
-                self.count(1)?;
-                self.add(YamlNode::new(self.line, scalar(text, style)), anchor)
+                let node = YamlNode::new(self.line, scalar(text, style));
+                self.count(node.size)?;
+                self.add(node, anchor)
             }
             Event::SequenceStart(_, anchor, _) => self.begin(anchor, OpenContent::List(Vec::new())),
             Event::MappingStart(_, anchor, _) => {
@@ -196,12 +200,15 @@ impl TreeBuilder {
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(anchor) => {
                 // A value can't be a part of itself.
-                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                let Some(size) = self.anchors.get(&anchor).map(|node| node.size) else {
                     let why = "expected an alias of a value that ends before it";
                     return Err(WrongLine::new(self.line, why));
                 };
-                self.count(node.size)?;
-                self.add(node, 0)
+                self.count(size)?;
+                match self.anchors.get(&anchor).cloned() {
+                    Some(node) => self.add(node, 0),
+                    None => Ok(()),
+                }
             }
             _ => Ok(()),
         }

@@ -85,7 +85,7 @@ impl Mechanism for CacheWays {
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
         self.divide(state);
-        for (number, app) in state.roster.to_list().into_iter().enumerate() {
+        for (number, app) in state.roster.next_to_list().into_iter().enumerate() {
             if number > 0 && state.stops_listing(app) {
                 break;
             }
