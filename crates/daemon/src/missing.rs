@@ -18,7 +18,7 @@ const SELDOM: Duration = Duration::from_secs(10);
 
 /// How long they may be searched: the loop, and a container that starts, wait meanwhile. Where
 /// there are more, a name that was meant may not be found.
-const BUDGET: Duration = Duration::from_millis(10);
+const BUDGET: Duration = Duration::from_millis(100);
 
 /// The programs that are missing now.
 #[derive(Default)]

@@ -148,7 +148,7 @@ fn masks_of_others_count(mode: &str) {
     let why = "another manager lets it fill 0x3 of domain 0 only";
     assert_eq!(reads["not_managed"], why, "{status}");
     let text = printed(&mut daemon.ask(&[]));
-    assert!(text.contains("domain 0: 20 ways, which programs share as others let them"), "{text}");
+    assert!(text.contains("domain 0: 12 ways, which programs share as others let them"), "{text}");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&[]), before);
 }
