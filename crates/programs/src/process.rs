@@ -175,7 +175,8 @@ impl Proc {
 }
 
 /// No answer where a process is gone, is another user's and proc is mounted with hidepid, or has a
-/// cgroup whose path is longer than the kernel tells, which any user may make. Any other error is no answer either, but says nothing about the process: out of descriptors, say.
+/// cgroup whose path is longer than the kernel writes, which any user may make. Any other error is
+/// no answer either, but says nothing about the process: out of descriptors, say.
 fn unseen<T>(path: &Path, error: &io::Error) -> io::Result<Option<T>> {
     match is_gone(error) || is_too_long(error) || error.kind() == io::ErrorKind::PermissionDenied {
         true => Ok(None),
@@ -183,7 +184,7 @@ fn unseen<T>(path: &Path, error: &io::Error) -> io::Result<Option<T>> {
     }
 }
 
-/// Whether a path is longer than the kernel takes or tells.
+/// Whether a path is longer than the kernel takes or writes.
 pub(super) fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NAMETOOLONG.raw_os_error())
 }

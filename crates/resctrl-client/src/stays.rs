@@ -196,8 +196,9 @@ impl Programs {
             if known.is_empty() {
                 continue;
             }
-            // Ours goes, with which the kernel gives its threads back to the class: a number written
-            // to the class might be of a thread that has left it. The next look counts the rest.
+            // Ours goes, with which the kernel gives its threads back to the class: a number
+            // written to the class might be of a thread that has left it. The next look counts the
+            // rest.
             let threads = std::mem::take(&mut stay.threads);
             program.end_stay(mount, at);
             program.lose(threads);

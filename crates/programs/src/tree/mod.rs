@@ -202,7 +202,7 @@ impl Forest {
                 fs::metadata(&directory).and_then(|of| Ok((of.ino(), fs::read_dir(&directory)?)));
             let (inode, entries) = match found {
                 Ok(found) => found,
-                // A path that is too long can't be reached, whoever made it.
+                // A path that is too long can't be reached.
                 Err(error) if is_gone(&error) || is_too_long(&error) => {
                     let gone = Dir { watch, ..Dir::default() };
                     forget(self.inotify.as_ref(), &mut self.watched, &gone);
