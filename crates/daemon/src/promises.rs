@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn promises_beyond_the_ways_of_a_domain_are_reported() {
-        let mut status = Status::default();
+        let (mode, policy) = ("manage".to_owned(), "static".to_owned());
+        let mut status = Status { mode, policy, ..Status::default() };
         for (id, ways) in [(0, 11), (1, 4), (2, 0)] {
             status.domains.push(DomainStatus { id, ways, ..DomainStatus::default() });
         }
@@ -51,5 +52,10 @@ mod tests {
         assert_eq!((promised_ways(&status, 0), promised_ways(&status, 1)), (12, 4));
         let said = beyond(&status);
         assert!(said.len() == 1 && said[0].starts_with("domain 0: programs are promised 12 ways"));
+        // What is not kept at all is no promise.
+        status.policy = "lfoc".to_owned();
+        assert_eq!(beyond(&status), Vec::<String>::new());
+        (status.policy, status.mode) = ("static".to_owned(), "observe".to_owned());
+        assert_eq!(beyond(&status), Vec::<String>::new());
     }
 }
