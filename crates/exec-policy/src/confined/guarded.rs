@@ -8,7 +8,7 @@
 //! - Elsewhere the processes of a program, which can't leave their group, become children of the
 //!   daemon (`PR_SET_CHILD_SUBREAPER`), which ends the group.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,9 @@ const LOOKED: WaitIdOptions = EXITED.union(WaitIdOptions::NOWAIT);
 /// How long killed processes may take to end.
 const DYING: Duration = Duration::from_secs(1);
 
+/// For how long a program that was ended may leave processes whose parents end before them.
+const LEAVING: Duration = Duration::from_secs(10);
+
 /// The keepers of this process.
 static KEEPERS: Mutex<Vec<Arc<GuardedKeeper>>> = Mutex::new(Vec::new());
 
@@ -43,6 +46,8 @@ struct KeeperState {
     child: Child,
     /// The programs that run: each is the first process of its group.
     programs: BTreeSet<i32>,
+    /// Those that the keeper ends, and since when.
+    ending: BTreeMap<i32, Instant>,
     /// A line about its end, once it has ended.
     ended: Option<String>,
 }
@@ -53,7 +58,8 @@ impl GuardedKeeper {
         // Without it, what outlives the keeper where there are no namespaces can't be distinguished
         // from other processes, and is left.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
-        let state = KeeperState { child, programs: BTreeSet::new(), ended: None };
+        let state =
+            KeeperState { child, programs: BTreeSet::new(), ending: BTreeMap::new(), ended: None };
         let keeper = Arc::new(Self { name, socket: Mutex::new(socket), state: Mutex::new(state) });
         locked(&KEEPERS).push(Arc::clone(&keeper));
         keeper
@@ -73,11 +79,18 @@ impl GuardedKeeper {
     pub(super) fn ended(&self, program: i32, is_there: bool) {
         let mut state = locked(&self.state);
         state.programs.remove(&program);
-        if !is_there {
-            return end_group(program);
+        if is_there {
+            state.ending.insert(program, Instant::now());
+            // Somebody may have stopped it.
+            let _ = kill_process(Pid::from_child(&state.child), Signal::CONT);
+            return;
         }
-        // Somebody may have stopped it.
-        let _ = kill_process(Pid::from_child(&state.child), Signal::CONT);
+        // Its socket is closed a moment before its children become those of this process.
+        let until = Instant::now() + DYING;
+        while matches!(state.child.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        end_group(program);
     }
 
     /// Whether it has ended, and what was left of its programs with it.
@@ -95,7 +108,9 @@ impl GuardedKeeper {
                 true
             }
             _ => {
-                state.programs.iter().for_each(|&program| reap_orphans(program));
+                let KeeperState { programs, ending, .. } = &mut *state;
+                programs.iter().chain(ending.keys()).for_each(|&program| reap_orphans(program));
+                ending.retain(|_, since| since.elapsed() < LEAVING);
                 false
             }
         }
@@ -148,4 +163,41 @@ fn reap_orphans(program: i32) {
     while waitid(WaitId::Pid(first), LOOKED).is_err()
         && let Ok(Some(_)) = waitid(WaitId::Pgid(Some(first)), EXITED)
     {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::net::UnixStream;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// As its keeper does, a shell starts a program in a group of its own, and waits for it. The
+    /// program leaves a child, whose parent this process becomes.
+    #[test]
+    fn what_an_ended_program_leaves_is_reaped() {
+        let script = "setsid sh -c 'sleep 0.5 & echo $$ $!' & wait; exec sleep 1000";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let numbers: Vec<i32> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let [program, left] = numbers[..] else { panic!("{line}") };
+        let keeper = GuardedKeeper::new("a test's".to_owned(), child, ours.into());
+        keeper.started(program);
+        keeper.ended(program, true);
+        let until = Instant::now() + Duration::from_secs(60);
+        while std::path::Path::new(&format!("/proc/{left}")).exists() {
+            assert!(Instant::now() < until, "{left} is a zombie");
+            assert!(!keeper.is_over());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut state = locked(&keeper.state);
+        state.child.kill().unwrap();
+        state.child.wait().unwrap();
+    }
 }
