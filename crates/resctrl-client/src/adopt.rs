@@ -65,7 +65,12 @@ impl Programs {
             1 => format!("fairways.{}+{theirs}", app.0),
             _ => format!("fairways.{}+{theirs}~{number}", app.0),
         });
-        let is_free = |name: &String| program.adopted.iter().all(|of| of.name != *name);
+        // An earlier run may have left one of that name.
+        let borrowed = &mount.state.ledger.borrowed;
+        let is_free = |name: &String| {
+            let is_used = program.adopted.iter().any(|of| of.name == *name);
+            !is_used && borrowed.iter().all(|of| of.name != *name)
+        };
         let Some(name) = names.into_iter().find(is_free).filter(|name| name.len() <= LONGEST)
         else {
             return Ok(false);
