@@ -10,10 +10,15 @@ pub(super) fn promised_ways(status: &Status, domain: u32) -> u64 {
     here.filter_map(|program| program.baseline_ways).map(u64::from).sum()
 }
 
+/// Whether the policy keeps promises of ways, and gives ways out.
+pub(super) fn are_kept(status: &Status) -> bool {
+    status.mode == "manage" && status.failed.is_none() && honours_baselines(&status.policy)
+}
+
 /// The domains whose programs are promised more ways than there are to give out, a line each; none
-/// where the policy keeps no promises, or gives nothing out.
+/// where no promise is kept.
 pub(super) fn beyond(status: &Status) -> Vec<String> {
-    if status.mode != "manage" || !honours_baselines(&status.policy) {
+    if !are_kept(status) {
         return Vec::new();
     }
     let known = status.domains.iter().filter(|domain| domain.ways > 0);

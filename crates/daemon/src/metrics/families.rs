@@ -3,13 +3,13 @@
 //!
 //! Names follow node_exporter and cAdvisor: base units, `_total` on counters, `_info` on facts.
 
-use fairways_core::{BandwidthLevel, BandwidthUnit, Counter};
+use fairways_core::Counter;
 use fairways_policy::words;
-use fairways_record::status::{DomainStatus, ProgramStatus, ProgramTotals};
-use fairways_resctrl::language::CpuSet;
+use fairways_record::status::DomainStatus;
 use prometheus_client::metrics::MetricType;
 
 use super::estimate::exported;
+use super::row::{Put, Row, Value, cpus, fact, one, seconds};
 
 /// A metric. Its unit follows its name; in samples, `_total` follows for counters and `_info` for
 /// infos.
@@ -28,13 +28,6 @@ impl Family {
     const fn in_unit(self, unit: &'static str) -> Self {
         Self { unit: Some(unit), ..self }
     }
-}
-
-/// A sample's value.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Value {
-    Whole(u64),
-    Real(f64),
 }
 
 const fn counter(name: &'static str, help: &'static str) -> Family {
@@ -227,18 +220,6 @@ pub(super) const OF_DOMAINS: [(Family, OfDomain); 7] = [
 
 /// A domain's value; `None` where it is missing.
 pub(super) type OfDomain = fn(&DomainStatus) -> Option<Value>;
-
-/// A program in a domain.
-pub(super) struct Row<'a> {
-    pub(super) of: &'a ProgramStatus,
-    pub(super) counted: &'a ProgramTotals,
-    pub(super) way_bytes: Option<u64>,
-    /// The unit of levels of memory bandwidth, where it can be limited.
-    pub(super) unit: Option<BandwidthUnit>,
-}
-
-/// Takes a sample, with the labels that it has besides its program's.
-pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 
 /// Puts a program's samples on the page; none where they are missing.
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
@@ -436,66 +417,3 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 28] = [
         |row, put| one(put, row.of.importance.map(|times| Value::Whole(times.into()))),
     ),
 ];
-
-impl Row<'_> {
-    fn event(&self, counter: Counter, put: &mut Put<'_>) {
-        one(put, self.counted.counters.get(counter).map(Value::Whole));
-    }
-
-    /// The level that its plan has, in force or not.
-    fn requested_level(&self) -> Option<u32> {
-        self.of.planned_bandwidth_level.or(self.of.bandwidth_level)
-    }
-
-    /// A level of percents, as a ratio.
-    fn ratio(&self, level: u32) -> Option<Value> {
-        (self.unit == Some(BandwidthUnit::Percent)).then(|| Value::Real(f64::from(level) / 100.0))
-    }
-
-    /// A level that is a rate, in bytes per second.
-    fn rate(&self, level: u32) -> Option<Value> {
-        self.unit?.bytes_per_second(BandwidthLevel::new(level)?).map(Value::Whole)
-    }
-
-    /// Its occupancy, converted from ways to bytes. The ways are exact to 2^-32 of a way.
-    fn occupancy_bytes(&self) -> Option<u64> {
-        let bytes = self.of.occupancy_ways? * self.way_bytes? as f64;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A cache's size.
-        Some(bytes.round() as u64)
-    }
-
-    fn objective(
-        &self,
-        put: &mut Put<'_>,
-        nanos: impl Fn(&fairways_record::status::ObjectiveStatus) -> Option<u64>,
-    ) {
-        let Some(of) = &self.of.objective else { return };
-        let Some(nanos) = nanos(of) else { return };
-        // Rounded to the percentile as it was written: 99.9 is no binary fraction.
-        let percentile = (of.percentile * 1e6).round() / 1e6;
-        put(&[("percentile", &percentile.to_string())], seconds(nanos));
-    }
-}
-
-/// The number of CPUs in a list.
-fn cpus(list: Option<&str>) -> Option<Value> {
-    let set = CpuSet::parse_list(list?, u32::MAX).ok()?;
-    Some(Value::Whole(set.len() as u64))
-}
-
-fn one(put: &mut Put<'_>, value: Option<Value>) {
-    if let Some(value) = value {
-        put(&[], value);
-    }
-}
-
-fn fact(put: &mut Put<'_>, label: &str, text: Option<&str>) {
-    if let Some(text) = text {
-        put(&[(label, text)], Value::Whole(1));
-    }
-}
-
-/// Converts nanoseconds to seconds.
-pub(super) fn seconds(nanos: u64) -> Value {
-    Value::Real(nanos as f64 / 1e9)
-}

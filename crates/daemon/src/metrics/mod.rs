@@ -10,6 +10,7 @@ mod http;
 mod page;
 mod plain;
 mod process;
+mod row;
 mod server;
 mod stream;
 mod token;

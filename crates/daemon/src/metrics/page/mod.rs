@@ -15,13 +15,11 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::Means;
-use super::families::{
-    self, EVENTS, Family, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS, Row, Value, seconds,
-};
+use super::families::{self, EVENTS, Family, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS};
 use super::process::Process;
+use super::row::{Row, Value, seconds};
 use crate::nri::NriTotals;
-use crate::promises::promised_ways;
-use crate::rules::honours_baselines;
+use crate::promises;
 
 /// The page's media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -66,7 +64,7 @@ impl Snapshot {
         let count = build.len() - usize::from(commit.is_empty());
         family(to, &families::BUILD, |put| put.fact(&build[..count]))?;
         family(to, &families::POLICY, |put| put.fact(&[("policy", policy), ("mode", mode)]))?;
-        let keeps = mode == "manage" && status.failed.is_none() && honours_baselines(policy);
+        let keeps = promises::are_kept(status);
         single(to, &families::KEEPS_BASELINES, Some(Value::Whole(keeps.into())))?;
         family(to, &families::SCHEDULER, |put| match &status.scheduler {
             Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
@@ -180,9 +178,10 @@ impl Snapshot {
             })?;
         }
         family(to, &families::PROMISED_WAYS, |put| {
-            let mut with_ways = domains.iter().filter(|(_, domain)| domain.ways > 0);
+            let are_kept = promises::are_kept(&self.status);
+            let mut with_ways = domains.iter().filter(|(_, domain)| are_kept && domain.ways > 0);
             with_ways.try_for_each(|(id, domain)| {
-                let ways = Value::Whole(promised_ways(&self.status, domain.id));
+                let ways = Value::Whole(promises::promised_ways(&self.status, domain.id));
                 put.sample(&[("domain", id)], ways)
             })
         })

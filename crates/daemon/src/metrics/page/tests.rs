@@ -376,8 +376,9 @@ fn a_page_of_256_programs_is_made_soon() {
             ""
         };
         // Nothing failed, no program is missing, and a policy that gives out turns gives out no
-        // ways.
-        let missing = ["actuation_errors", "domain_ways", "program_unmatched"];
+        // ways, and promises none.
+        let missing =
+            ["actuation_errors", "domain_ways", "domain_promised_ways", "program_unmatched"];
         // A limit is a percent or a rate.
         let is_missing = missing.contains(&name) || name.ends_with("_bytes_per_second");
         let shown = samples(&page, &format!("fairways_{name}{end}"));
@@ -418,6 +419,10 @@ fn names_without_width_are_seen_and_promises_are_added_up() {
     let baselines = samples(&shown, "fairways_program_baseline_ways");
     let expected = [r#"{program="web",domain="3"} 4"#, r#"{program="web\\u200b",domain="3"} 7"#];
     assert_eq!(baselines, expected);
-    assert_eq!(samples(&shown, "fairways_domain_promised_ways"), ["{domain=\"3\"} 11"]);
     assert_eq!(samples(&shown, "fairways_pod_programs_without_place"), [" 5"]);
+    for (policy, promised) in [("static", &["{domain=\"3\"} 11"][..]), ("lfoc", &[])] {
+        (watched.status.policy, watched.status.mode) = (policy.to_owned(), "manage".to_owned());
+        let shown = page(&watched, Means::default());
+        assert_eq!(samples(&shown, "fairways_domain_promised_ways"), promised, "{policy}");
+    }
 }
