@@ -37,14 +37,14 @@ const PID_REMEDY: &str =
     "run it in the host's (docker and podman: --pid=host; Kubernetes: hostPID: true)";
 
 const OWN_PIDS: Apart = Apart {
-    what: "this is a PID namespace of its own: the host's other processes are not seen",
+    what: "Fairways runs in a PID namespace of its own: the host's other processes are not seen",
     remedy: PID_REMEDY,
     is_in_the_way: true,
     misnumbers: false,
 };
 
 const OTHERS_PIDS: Apart = Apart {
-    what: "/proc shows another PID namespace than this process is in: the kernel takes other numbers from it",
+    what: "/proc shows another PID namespace than the one that Fairways runs in: the kernel takes other numbers from it",
     remedy: PID_REMEDY,
     is_in_the_way: true,
     misnumbers: true,
@@ -53,14 +53,14 @@ const OTHERS_PIDS: Apart = Apart {
 const CGROUP_REMEDY: &str = "run it in the host's (docker and podman: --cgroupns=host), or mount the host's /sys/fs/cgroup (Kubernetes: hostPath)";
 
 const OWN_CGROUPS: Apart = Apart {
-    what: "this is a cgroup namespace of its own: the host's other cgroups are not seen",
+    what: "Fairways runs in a cgroup namespace of its own: the host's other cgroups are not seen",
     remedy: CGROUP_REMEDY,
     is_in_the_way: true,
     misnumbers: false,
 };
 
 const OWN_CGROUPS_OF_HOST: Apart = Apart {
-    what: "this is a cgroup namespace of its own, with the host's cgroups mounted",
+    what: "Fairways runs in a cgroup namespace of its own, with the host's cgroups mounted",
     remedy: "programs are found by them; those above its own have no name here",
     is_in_the_way: false,
     misnumbers: false,

@@ -166,10 +166,8 @@ fn a_cgroup_namespace_with_the_host_s_cgroups_is_said_and_does_no_harm() {
     if !can(&["unshare"]) {
         return;
     }
-    let root = ["cgroup.procs", "cgroup.controllers", "cgroup.events"]
-        .map(|file| fs::exists(format!("/sys/fs/cgroup/{file}")).unwrap());
-    if root != [true, true, false] || !is_of_host() {
-        fairways_needs::withheld("cgroups", "version 2's root is not at /sys/fs/cgroup");
+    if !is_of_host() {
+        fairways_needs::withheld("cgroups", "this is a container");
         return;
     }
     let machine = Machine::start("mlr:500K");
@@ -178,6 +176,10 @@ fn a_cgroup_namespace_with_the_host_s_cgroups_is_said_and_does_no_harm() {
     let daemon = Daemon::start(&machine, apart(&["--cgroup"], &command(&machine)));
     eventually("it is managed", || daemon.programs() == ["mlr"]);
     assert_eq!(daemon.status()["degraded"], serde_json::json!([]));
-    assert!(daemon.said().contains("this is a cgroup namespace of its own"), "{}", daemon.said());
+    assert!(
+        daemon.said().contains("Fairways runs in a cgroup namespace of its own"),
+        "{}",
+        daemon.said()
+    );
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }
