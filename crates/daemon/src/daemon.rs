@@ -417,7 +417,7 @@ impl Daemon {
     }
 
     /// Why the run managed nothing, where it was to give out ways and no plan was ever in force.
-    /// Whether a signal has ended it early makes a difference.
+    /// One that a signal ended may have had no time for a plan.
     pub(super) fn without_plan(&self, was_ended: bool) -> Option<String> {
         let Config { observe, dry_run, counters_only, .. } = self.config;
         let gives_none = observe || dry_run || counters_only || self.config.schedules();

@@ -132,10 +132,10 @@ fn what_changes_nothing_needs_no_free_way_and_the_rest_says_what_to_do() {
     assert_eq!(host.run(&[]).status.code(), Some(0));
 }
 
-/// Who disturbs whom is known nevertheless: by a scan, and by a daemon that observes, or whose
-/// policy gives out nothing.
+/// Which program slows which is known nevertheless: by a scan, and by a daemon that observes, or
+/// whose policy gives out nothing.
 #[test]
-fn who_disturbs_whom_is_known_where_nothing_can_be_given_out() {
+fn culprits_are_known_where_nothing_can_be_given_out() {
     if !can(&[]) {
         return;
     }

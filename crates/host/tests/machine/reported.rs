@@ -77,17 +77,24 @@ fn sampled(host: &mut Host) -> Sample {
     })
 }
 
+/// A host with this program, whose windows its source reports by a script; a byte to the stream has
+/// it read.
+fn scripted(bench: &Bench, program: &Sleeper) -> (Host, Rc<RefCell<Script>>, UnixStream) {
+    let script = Rc::new(RefCell::new(Script::default()));
+    let (receiver, sender) = UnixStream::pair().unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    let source = Box::new(ScriptedSource { script: Rc::clone(&script), receiver });
+    let list = vec![managed("a", Selector::Pid(program.id()))];
+    let mut host = bench.host_of(bench.parts(source, Roots::default()), list, LOOK);
+    assert_eq!(all_started(&mut host, 1), [(0, APP)]);
+    (host, script, sender)
+}
+
 #[test]
 fn a_window_ends_as_the_source_says_and_nobody_polls() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(0);
-    let script = Rc::new(RefCell::new(Script::default()));
-    let (receiver, mut sender) = UnixStream::pair().unwrap();
-    receiver.set_nonblocking(true).unwrap();
-    let source = Box::new(ScriptedSource { script: Rc::clone(&script), receiver });
-    let list = vec![managed("a", Selector::Pid(sleeper.id()))];
-    let mut host = bench.host_of(bench.parts(source, Roots::default()), list, LOOK);
-    assert_eq!(all_started(&mut host, 1), [(0, APP)]);
+    let (mut host, script, mut sender) = scripted(&bench, &sleeper);
     let mut report = |of: &[EndedWindow]| {
         script.borrow_mut().ended.extend_from_slice(of);
         sender.write_all(b"x").unwrap();
@@ -146,13 +153,7 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
 fn bytes_that_stay_at_0_beside_many_misses_are_missing_and_named() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(0);
-    let script = Rc::new(RefCell::new(Script::default()));
-    let (receiver, mut sender) = UnixStream::pair().unwrap();
-    receiver.set_nonblocking(true).unwrap();
-    let source = Box::new(ScriptedSource { script: Rc::clone(&script), receiver });
-    let list = vec![managed("a", Selector::Pid(sleeper.id()))];
-    let mut host = bench.host_of(bench.parts(source, Roots::default()), list, LOOK);
-    assert_eq!(all_started(&mut host, 1), [(0, APP)]);
+    let (mut host, script, mut sender) = scripted(&bench, &sleeper);
     host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
     for (misses, bytes) in
         [(None, Some(0)), (Some(100_000), Some(0)), (Some(100_000), Some(0)), (Some(100_000), None)]
