@@ -10,7 +10,8 @@
 //! # How it knows
 //!
 //! - **Misses with the whole cache** (`sizes.rs`): the share of references that miss at each
-//!   occupancy ever seen; beyond that, as they fell before. A profile replaces that.
+//!   occupancy ever seen; beyond that, as they fell before. A profile replaces that. An occupancy
+//!   that is read in part (`Sample::occupancy_at_least`) says nothing about a size.
 //! - **What a miss costs** (`cost.rs`): cycles that wait for memory, by miss, and cycles that wait
 //!   for the last-level cache, by hit. The quotient of both is known for an idle bus; what exceeds
 //!   it is the wait for the bus.
@@ -155,9 +156,12 @@ impl Attribution {
                 let mask = self.mask_of(place, llc);
                 let counts = [Some(self.since), self.next_since]
                     .map(|since| since.is_some_and(|since| at >= since.after(sample.window)));
-                let occupancy = sample
-                    .occupancy
-                    .or_else(|| self.estimate(place, &sample.counters, sample.window, mask));
+                // What is read in part is not estimated either: what else it holds is not known.
+                let occupancy = sample.occupancy.or_else(|| {
+                    let is_unread = sample.occupancy_at_least.is_none();
+                    let Sample { counters, window, .. } = sample;
+                    is_unread.then(|| self.estimate(place, counters, *window, mask)).flatten()
+                });
                 let sample = &Sample { occupancy, ..*sample };
                 self.programs[place].observe(sample, counts, mask.count(), llc.ways);
                 self.own(place, mask);

@@ -47,8 +47,11 @@ pub enum Unknown {
     IdleBus,
 }
 
-/// Cycles that are noise: one of 256.
-const NOISE: u64 = Q32::ONE.raw() / 256;
+/// Cycles that are noise: one of 64.
+const NOISE: u64 = Q32::ONE.raw() / 64;
+
+/// An interval that is wider than this part of the slowdown, in percent, leaves it open.
+const OPEN_PERCENT: u128 = 30;
 
 /// Cycles that a program takes alone at least: one of 64.
 const LEAST_LEFT: u128 = 64;
@@ -200,6 +203,7 @@ impl SavedMisses {
     fn new(one: &ObservedProgram, llc: Llc) -> Self {
         let mut all = Self { whole: [0; 3], own: 0 };
         let whole = u64::from(PER_WAY * llc.ways.get());
+        let placed = one.span.misses.iter().map(|(misses, _)| u128::from(*misses)).sum::<u128>();
         let at_sizes = (0..).zip(&one.span.misses).filter(|(_, (misses, _))| *misses > 0);
         for (size, &(misses, by_ways)) in at_sizes {
             let left = one.left(size, whole);
@@ -209,6 +213,15 @@ impl SavedMisses {
             let own = over(u128::from(by_ways) * u128::from(PER_WAY), misses.into()).raw() >> 32;
             let left = one.left(size, own.min(whole).max(size))[2].max(left[1]);
             all.own += fixed_times(misses.into(), Q32::ONE.raw() - left);
+        }
+        // What happened at sizes that are not known is taken to be as the rest.
+        let others = u128::from(one.span.misses_of_no_size);
+        if let Some(times) = ((placed + others) << 32).checked_div(placed) {
+            let times = u64::try_from(times).unwrap_or(u64::MAX);
+            let more = |saved: u128| fixed_times(saved, times);
+            all = Self { whole: all.whole.map(more), own: more(all.own) };
+        } else {
+            all.whole[2] = others;
         }
         all
     }
@@ -236,6 +249,28 @@ impl Bounds {
 }
 
 impl Loss {
+    /// Whether the interval is so narrow that the likely slowdown says something.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let Bounds { least, likely, most } = self.slowdown;
+        let width = u128::from(most.raw().saturating_sub(least.raw()));
+        width * 100 <= u128::from(likely.raw()) * OPEN_PERCENT
+    }
+
+    /// The same loss, of which no more is taken for true than is certain: the slowdown is the
+    /// least, with parts in proportion.
+    #[must_use]
+    pub fn at_least(mut self) -> Self {
+        let Bounds { least, likely, .. } = self.slowdown;
+        let [least, whole] = [least, likely].map(|of| of.raw().saturating_sub(Q32::ONE.raw()));
+        let share = Q32::ratio(least.min(whole), whole.max(1)).raw();
+        for part in [&mut self.lines, &mut self.ways, &mut self.bus, &mut self.unexplained] {
+            *part = Q32::from_raw(times(part.raw(), share));
+        }
+        self.slowdown.likely = self.slowdown.least.min(likely);
+        self
+    }
+
     fn unexplained(app: AppId, slowdown: Q32) -> Self {
         let none = Q32::default();
         let rest = Q32::from_raw(slowdown.raw() - Q32::ONE.raw());

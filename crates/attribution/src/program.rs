@@ -48,18 +48,25 @@ pub(crate) struct CountedSpan {
     pub(crate) counters: Counters,
     /// Its misses at each size, and their sum times the ways that it might fill.
     pub(crate) misses: [(u64, u64); SIZES],
+    /// Its misses while its size was not known.
+    pub(crate) misses_of_no_size: u64,
     /// What its neighbours do while it runs, in the order of all programs.
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
 impl CountedSpan {
     fn new() -> Self {
-        Self { counters: Counters::default(), misses: [(0, 0); SIZES], neighbours: Vec::new() }
+        Self {
+            counters: Counters::default(),
+            misses: [(0, 0); SIZES],
+            misses_of_no_size: 0,
+            neighbours: Vec::new(),
+        }
     }
 
     pub(crate) fn forget(&mut self) {
         self.counters = Counters::default();
-        self.misses = [(0, 0); SIZES];
+        (self.misses, self.misses_of_no_size) = ([(0, 0); SIZES], 0);
         self.neighbours.fill(Neighbour::default());
     }
 }
@@ -149,7 +156,7 @@ impl ObservedProgram {
     /// Takes in a window, which counts for the span and for the next one if those have begun by
     /// its start.
     pub(crate) fn observe(&mut self, sample: &Sample, counts: [bool; 2], own: u32, ways: Ways) {
-        let Sample { counters, occupancy, window, straddled, .. } = sample;
+        let Sample { counters, occupancy, occupancy_at_least, window, straddled, .. } = sample;
         let before = core::mem::replace(&mut self.occupancy, *occupancy);
         let millis = u64::try_from(window.as_micros() / 1000).unwrap_or(u64::MAX).max(1);
         self.fills = counters.llc_misses.unwrap_or(0) / millis;
@@ -161,6 +168,13 @@ impl ObservedProgram {
         let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
             return;
         };
+        if occupancy.is_none() && occupancy_at_least.is_some() {
+            for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
+                span.misses_of_no_size = span.misses_of_no_size.saturating_add(misses);
+            }
+            self.note_cost(sample, misses);
+            return;
+        }
         let end = occupancy.map(Q32::raw);
         let before = before.map(Q32::raw);
         let ends = before.or(end).zip(end);
@@ -178,7 +192,13 @@ impl ObservedProgram {
         if before.zip(end).is_some_and(|(before, end)| before.abs_diff(end) <= BLURRED) {
             self.shares.add(place, references, misses);
         }
-        if let Some(stalls) = counters.stalls_llc_miss.filter(|_| misses >= MISSES) {
+        self.note_cost(sample, misses);
+    }
+
+    /// Takes in what a miss cost in a window.
+    fn note_cost(&mut self, sample: &Sample, misses: u64) {
+        let stalls = sample.counters.stalls_llc_miss;
+        if let Some(stalls) = stalls.filter(|_| misses >= MISSES && !sample.straddled) {
             self.least_cost = self.least_cost.min(Q32::ratio(stalls, misses).raw());
         }
     }

@@ -51,6 +51,7 @@ fn sampled(app: u32, misses: u64, wait: u64, quarters: u64) -> Event {
         window: Duration::from_millis(100),
         plan: None,
         straddled: false,
+        occupancy_at_least: None,
     })
 }
 
@@ -219,6 +220,86 @@ fn a_neighbour_whose_occupancy_is_missing_is_not_taken_for_a_small_one() {
     assert_eq!(thousandths(loss.lines), 529);
     let parts: Vec<u64> = all.caused(loss).map(|of| thousandths(of.cache)).collect();
     assert_eq!(parts, [265, 265]);
+}
+
+/// The same window of a program that holds more than is counted.
+fn in_part(app: u32, misses: u64, wait: u64, quarters: u64) -> Event {
+    let Event::Sampled(whole) = sampled(app, misses, wait, quarters) else { unreachable!() };
+    let (occupancy, occupancy_at_least) = (None, whole.occupancy);
+    Event::Sampled(Sample { occupancy, occupancy_at_least, ..whole })
+}
+
+/// Two programs ran before: what they have brought in since seems to be all that they hold. The
+/// program misses as often as ever.
+#[test]
+fn occupancies_that_are_not_all_are_no_sizes() {
+    let mut all = machine(Some(IDLE), 2);
+    let mut windows: Vec<[Event; 2]> = (0..20)
+        .map(|quarters| [in_part(0, 4000, 100, quarters), in_part(1, 9900, 100, quarters)])
+        .collect();
+    observe(&mut all, &windows);
+    // By these, it would miss no less with more ways.
+    let before = loss(&all, 0);
+    assert!(!before.is_known(), "{before:?}");
+    assert_eq!(before.unknown, Some(Unknown::LargerSizes(Q32::default())));
+    assert_eq!(before.slowdown.least, Q32::ONE);
+    assert!(thousandths(before.slowdown.most) > 1529, "{before:?}");
+    // Once all is counted, it is as if it had been from the start.
+    let counted = [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)];
+    windows.extend([counted.clone(), counted.clone(), counted.clone()]);
+    let mut cold = machine(Some(IDLE), 2);
+    observe(&mut all, &windows);
+    observe(&mut cold, &[counted.clone(), counted.clone(), counted]);
+    let [warm, cold] = [&all, &cold].map(|all| loss(all, 0));
+    assert_eq!(warm, cold);
+    assert!(thousandths(warm.slowdown.likely) > 1100, "{warm:?}");
+}
+
+/// A part of the span is of no size: its misses count as those of the rest.
+#[test]
+fn misses_of_no_size_are_taken_to_be_as_the_others() {
+    let with_half = || [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)];
+    let mut slowdowns = Vec::new();
+    for last in [with_half(), [in_part(0, 4000, 100, 1), in_part(1, 9900, 100, 1)]] {
+        let mut all = machine(Some(IDLE), 2);
+        let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];
+        observe(&mut all, &[with_all.clone(), with_all, with_half(), with_half()]);
+        all.begin(Time::from_nanos(400_000_000));
+        for (at, windows) in [(500_000_000, with_half()), (600_000_000, last)] {
+            windows.iter().for_each(|window| all.handle(Time::from_nanos(at), window));
+        }
+        slowdowns.push(thousandths(loss(&all, 0).slowdown.likely));
+    }
+    assert_eq!(slowdowns[0], slowdowns[1]);
+}
+
+/// It has hardly a miss: whatever it holds, it loses next to nothing.
+#[test]
+fn a_program_that_hardly_misses_loses_nothing_whatever_it_holds() {
+    let mut all = machine(Some(IDLE), 2);
+    let windows: Vec<[Event; 2]> =
+        (0..5).map(|_| [in_part(0, 5, 100, 1), in_part(1, 9900, 100, 8)]).collect();
+    observe(&mut all, &windows);
+    let loss = loss(&all, 0);
+    assert!(loss.is_known() && thousandths(loss.slowdown.most) < 1030, "{loss:?}");
+}
+
+#[test]
+fn a_slowdown_in_a_wide_interval_is_known_to_be_at_least_its_end() {
+    let mut all = machine(None, 2);
+    let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];
+    let contended = [sampled(0, 4000, 200, 16), sampled(1, 9900, 200, 16)];
+    observe(&mut all, &[with_all.clone(), with_all, contended.clone(), contended]);
+    let found = loss(&all, 0);
+    assert!(!found.is_known(), "{found:?}");
+    let shown = found.at_least();
+    assert_eq!(shown.slowdown.likely, found.slowdown.least);
+    let parts = [shown.lines, shown.ways, shown.bus, shown.unexplained];
+    let sum = parts.map(thousandths).iter().sum::<u64>();
+    assert!(sum.abs_diff(thousandths(found.slowdown.least) - 1000) <= 2, "{shown:?}");
+    assert_eq!(all.worst_culprit(found).unwrap().culprit, AppId(1));
+    // One that is narrow is shown as it is likely.
+    assert!(loss(&beside_a_stream(100), 0).is_known());
 }
 
 #[test]

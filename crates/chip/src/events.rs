@@ -49,6 +49,7 @@ impl Chip {
                     window,
                     plan: fills.in_force.plan,
                     straddled: ended.straddled,
+                    occupancy_at_least: None,
                 }));
                 if let Some(serving) = &mut app.serving {
                     let answered = serving.end_window();

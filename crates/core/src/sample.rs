@@ -31,8 +31,12 @@ pub struct Sample {
     /// The counts of the window.
     pub counters: Counters,
     /// The ways' worth of lines that it occupied at the window's end (resctrl's `llc_occupancy`
-    /// over the bytes of a way); `None` if that could not be read.
+    /// over the bytes of a way); `None` if that could not be read, or is not all.
     pub occupancy: Option<Q32>,
+    /// What was read where that is not all: lines that the program brought in before its
+    /// monitoring group began count for another one until they are replaced.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub occupancy_at_least: Option<Q32>,
     /// The window's length, as measured: it may be longer than requested.
     #[cfg_attr(feature = "serde", serde(with = "crate::nanos"))]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]

@@ -99,7 +99,7 @@ prop_compose! {
         plan in of(any::<u32>().prop_map(PlanId)),
         straddled: bool,
     ) -> Sample {
-        Sample { app: AppId(app), counters, occupancy, window, plan, straddled }
+        Sample { app: AppId(app), counters, occupancy, window, plan, occupancy_at_least: None, straddled }
     }
 }
 

@@ -126,7 +126,7 @@ impl Lacking {
 fn has(sample: &Sample, need: PolicyNeed) -> bool {
     match need {
         PolicyNeed::Counter(counter) => sample.counters.get(counter).is_some(),
-        PolicyNeed::Occupancy => sample.occupancy.is_some(),
+        PolicyNeed::Occupancy => sample.occupancy.or(sample.occupancy_at_least).is_some(),
         PolicyNeed::Bandwidth => true,
     }
 }
@@ -143,7 +143,15 @@ mod tests {
     fn sampled(occupancy: Option<Q32>, counted: &[Counter]) -> Event {
         let counters = Counters::from_fn(|counter| counted.contains(&counter).then_some(1));
         let (app, window, plan) = (AppId(0), SECOND, None);
-        Event::Sampled(Sample { app, counters, occupancy, window, plan, straddled: false })
+        Event::Sampled(Sample {
+            app,
+            counters,
+            occupancy,
+            window,
+            plan,
+            occupancy_at_least: None,
+            straddled: false,
+        })
     }
 
     fn after(seconds: u32) -> Time {

@@ -266,7 +266,15 @@ mod tests {
     fn sampled(app: u32) -> Event {
         let counters = Counters::from_fn(|counter| Some(1_000_000 + counter as u64));
         let (app, occupancy, window) = (AppId(app), Some(Q32::ONE), WINDOW);
-        Event::Sampled(Sample { app, counters, occupancy, window, plan: None, straddled: false })
+        Event::Sampled(Sample {
+            app,
+            counters,
+            occupancy,
+            window,
+            plan: None,
+            occupancy_at_least: None,
+            straddled: false,
+        })
     }
 
     fn answered(app: u32) -> Event {

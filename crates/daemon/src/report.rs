@@ -203,7 +203,7 @@ fn row(program: &ProgramStatus) -> [String; 12] {
         number(program.ipc),
         number(program.llcmpki),
         number(program.llcmpkc),
-        number(program.occupancy_ways),
+        program.shown_occupancy(),
         number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
         number(program.slowdown()),
         program.objective.map_or("-", |of| of.word()).to_owned(),

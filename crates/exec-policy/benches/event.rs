@@ -47,6 +47,7 @@ fn main() {
         window: Duration::from_millis(100),
         plan: None,
         straddled: false,
+        occupancy_at_least: None,
     });
     println!("policy,round,us_per_event");
     for round in 1..=ROUNDS {

@@ -62,13 +62,14 @@ fn compare(file: &str) -> Result<(), Failure> {
         }
         for (truth, found) in &all {
             println!(
-                "{policy:8} {:2} {:2} {:18} true {:.3} (cache {:.3}) found {:.3} [{:.3} {:.3}] \
+                "{policy:8} {:2} {:2} {:18} true {:.3} (cache {:.3}) found {}{:.3} [{:.3} {:.3}] \
                  lines {:.3} ways {:.3} bus {:.3} blamed {:?} caused {}",
                 truth.mix,
                 truth.victim,
                 truth.program,
                 truth.slowdown,
                 truth.by_cache,
+                if found.is_known { "" } else { "?" },
                 found.slowdown[1],
                 found.slowdown[0],
                 found.slowdown[2],
@@ -95,12 +96,14 @@ fn print(policy: &str, accuracy: &BlameAccuracy) {
         |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
     let [ours, cpi2, misses] = accuracy.culprit_right.map(percent);
     println!(
-        "{policy}: {} programs; slowdown off by {:.3} in the median, {:.3} at the 95th percentile; \
+        "{policy}: {} programs; {} known, and {} of those that lose 10 %; slowdown off by {:.3} in the median, {:.3} at the 95th percentile; \
          {} within the interval, {:.3} wide in the median; larger part right for {} of {} victims; \
          worst culprit right for {ours} of {} (CPI² {cpi2}, most misses {misses}); none blamed \
          for {} of {} unharmed; occupancies off by {:.2} ways in the median, {:.2} at the 95th \
          percentile",
         accuracy.programs,
+        accuracy.known,
+        percent(accuracy.victims_known),
         accuracy.median_error,
         accuracy.p95_error,
         percent(Some(accuracy.within)),

@@ -62,6 +62,7 @@ impl Model {
                     window: self.now.since(window.start),
                     plan: self.in_force.plan,
                     straddled: window.straddled,
+                    occupancy_at_least: None,
                 })));
             }
             let phases = &self.jobs[app.job].job.phases;

@@ -25,6 +25,11 @@ pub trait Source {
     /// and the reason is logged once.
     fn begin(&mut self, target: &Target);
 
+    /// Whether a program had not run when it was begun, for a source that counted it before.
+    fn has_not_run(&self, _: AppId) -> bool {
+        false
+    }
+
     /// Sets the program's threads: new ones are counted from now on, and the counts of those that
     /// went are kept.
     fn threads(&mut self, app: AppId, threads: &[i32]);

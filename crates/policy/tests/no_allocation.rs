@@ -141,6 +141,7 @@ fn what_fairways_observes_allocates_nothing() {
                 window: Duration::from_millis(1),
                 plan: None,
                 straddled: false,
+                occupancy_at_least: None,
             })
         });
         let mut events: Vec<Event> = samples.collect();
@@ -187,6 +188,7 @@ fn what_fairways_makes_up_for_by_cpu_time_allocates_nothing() {
             window: quantum,
             plan: None,
             straddled: false,
+            occupancy_at_least: None,
         };
         let events = [Event::QuantumGiven(turn), Event::Sampled(sample)];
         let at = round * 10_000_000;

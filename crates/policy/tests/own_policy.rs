@@ -61,6 +61,7 @@ impl Asked {
                 window: Duration::from_millis(500),
                 plan: Some(self.last().0),
                 straddled: false,
+                occupancy_at_least: None,
             }));
         }
     }

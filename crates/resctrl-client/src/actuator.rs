@@ -175,6 +175,13 @@ impl Actuator {
         self.event(app, domain, OCCUPANCY, Program::occupancy)
     }
 
+    /// The number of the group that counts a program: another one where
+    /// [`occupancy`](Self::occupancy) begins at 0 again, though the program holds lines.
+    #[must_use]
+    pub fn counting_group(&self, app: AppId) -> u32 {
+        self.programs.by_id.get(&app).map_or(0, |program| program.groups_before)
+    }
+
     /// The bytes that a program has moved from and to memory through a domain since it was first
     /// monitored (`mbm_total_bytes`). They never get fewer, though some may be missing where a
     /// group had to be made again. Missing counts are reported as by

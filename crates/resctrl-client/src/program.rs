@@ -24,6 +24,8 @@ pub(super) struct Program {
     /// The CTRL_MON group that it is in; the root's is empty.
     pub(super) class: String,
     pub(super) monitored: bool,
+    /// How many MON groups have counted it before.
+    pub(super) groups_before: u32,
     /// How often another group has taken its MON group's place.
     replaced: u32,
     events: Events,
@@ -118,6 +120,7 @@ impl Program {
     /// Its MON group is gone.
     pub(super) fn unmonitored(&mut self) {
         self.monitored = false;
+        self.groups_before += 1;
         self.counters = HeldCounters::default();
         self.packages.restart();
         self.events.restart();

@@ -91,6 +91,7 @@ impl Programs {
         let is_alone = !counted.is_empty() && counted.len() == inside.len();
         let inode = mount.tree.inode(theirs)?.filter(|_| is_alone && cpus.is_empty());
         let Some(inode) = inode else { return Ok(BTreeSet::new()) };
+        program.groups_before += 1;
         program.stays.push(StayingThreads::new(theirs.to_owned(), None, inode));
         Ok(counted)
     }
@@ -169,6 +170,7 @@ impl Programs {
         tracing::info!(
             target: "fairways::actuate", app = app.0, group, "threads monitored in a class of others"
         );
+        program.groups_before += 1;
         program.stays.push(StayingThreads::new(class.to_owned(), Some(name), inode));
         Ok(Some(group))
     }

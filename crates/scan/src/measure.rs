@@ -39,6 +39,8 @@ pub(super) struct Row {
     pub(super) user: User,
     /// At the end.
     pub(super) occupancy_bytes: Option<u64>,
+    /// Whether it may hold more than these: it ran before it was watched.
+    pub(super) is_at_least: bool,
     pub(super) bytes_per_second: Option<f64>,
     pub(super) misses_per_second: Option<f64>,
     /// Misses per 1000 instructions.
@@ -117,7 +119,8 @@ fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
         status.programs.iter().filter(|of| of.name == user.name).collect();
     let occupancies = own.iter().filter_map(|program| {
         let domain = status.domains.iter().find(|of| of.id == program.domain)?;
-        Some(program.occupancy_ways? * domain.way_bytes? as f64)
+        let held = program.occupancy_ways.or(program.occupancy_ways_at_least)?;
+        Some(held * domain.way_bytes? as f64)
     });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cache's")]
     let occupancy_bytes = sum(occupancies).map(|bytes| bytes as u64);
@@ -133,7 +136,8 @@ fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
     let weighted = sum(weights.iter().map(|(mpki, weight)| mpki * weight));
     let mpki = weighted.zip(sum(weights.iter().map(|(_, weight)| *weight)));
     let mpki = mpki.map(|(weighted, weight)| weighted / weight);
-    Row { occupancy_bytes, bytes_per_second, misses_per_second, mpki, user }
+    let is_at_least = own.iter().any(|of| of.occupancy_ways_at_least.is_some());
+    Row { occupancy_bytes, is_at_least, bytes_per_second, misses_per_second, mpki, user }
 }
 
 /// The sum of what was measured; `None` if nothing was.
@@ -165,6 +169,7 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
             Row {
                 user,
                 occupancy_bytes: None,
+                is_at_least: false,
                 bytes_per_second: None,
                 misses_per_second: misses.map(|misses| misses as f64 / seconds),
                 mpki: both.map(|(misses, all)| 1000.0 * misses as f64 / all as f64),

@@ -47,6 +47,8 @@ struct Program {
     processes: usize,
     cpus: Option<f64>,
     occupancy_bytes: Option<u64>,
+    /// What it holds at least, where more is not known.
+    occupancy_bytes_at_least: Option<u64>,
     memory_bytes_per_second: Option<f64>,
     llc_misses_per_second: Option<f64>,
     llcmpki: Option<f64>,
@@ -67,7 +69,8 @@ impl Report {
             caution: caution(&row.user.selector),
             processes: row.user.pids.len(),
             cpus: row.user.cpus,
-            occupancy_bytes: row.occupancy_bytes,
+            occupancy_bytes: row.occupancy_bytes.filter(|_| !row.is_at_least),
+            occupancy_bytes_at_least: row.occupancy_bytes.filter(|_| row.is_at_least),
             memory_bytes_per_second: row.bytes_per_second,
             llc_misses_per_second: row.misses_per_second,
             llcmpki: row.mpki,
@@ -105,15 +108,17 @@ impl Report {
             let number = |value: Option<f64>, digits: usize| {
                 value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
             };
-            let held = of.occupancy_bytes.map(|bytes| bytes as f64);
+            let read = of.occupancy_bytes.or(of.occupancy_bytes_at_least);
+            let held = read.map(|bytes| bytes as f64);
+            let at_least = if of.occupancy_bytes_at_least.is_some() { "≥" } else { "" };
             let share = held.zip(self.cache_bytes).map(|(held, all)| 100.0 * held / all as f64);
             table.add_row([
                 of.name.clone(),
                 plain(&of.select),
                 of.processes.to_string(),
                 number(of.cpus, 2),
-                number(held.map(|held| held / f64::from(1 << 20)), 1),
-                share.map_or("-".to_owned(), |share| format!("{share:.0} %")),
+                at_least.to_owned() + &number(held.map(|held| held / f64::from(1 << 20)), 1),
+                share.map_or("-".to_owned(), |share| format!("{at_least}{share:.0} %")),
                 number(of.memory_bytes_per_second.map(|bytes| bytes / 1e9), 2),
                 number(of.llcmpki, 2),
                 number(of.llc_misses_per_second, 0),

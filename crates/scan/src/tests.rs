@@ -18,6 +18,7 @@ fn row(
     Row {
         user: User { name, selector, pids: vec![7], cpus: Some(cpus) },
         occupancy_bytes,
+        is_at_least: false,
         bytes_per_second,
         misses_per_second: None,
         mpki: None,

@@ -58,7 +58,7 @@ impl SortOrder {
             Self::Cluster | Self::Program => None,
             Self::Ipc => program.ipc,
             Self::Mpki => program.llcmpki,
-            Self::Occupancy => program.occupancy_ways,
+            Self::Occupancy => program.occupancy_ways.or(program.occupancy_ways_at_least),
             Self::Bandwidth => program.memory_bytes_per_second(),
             Self::Slowdown => program.slowdown(),
         }

@@ -259,6 +259,7 @@ mod tests {
                     window: Duration::from_secs(1),
                     plan: None,
                     straddled: false,
+                    occupancy_at_least: None,
                 };
                 found.sampled(domain, &sample);
             }

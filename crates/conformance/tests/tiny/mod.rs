@@ -124,6 +124,7 @@ impl Tiny {
                     window: SCALE.time,
                     plan: self.in_force.plan,
                     straddled: false,
+                    occupancy_at_least: None,
                 };
                 self.due.push(Event::Sampled(last));
             }

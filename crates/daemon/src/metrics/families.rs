@@ -225,7 +225,7 @@ pub(super) type OfDomain = fn(&DomainStatus) -> Option<Value>;
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
 /// The metrics of each program, in each domain in which it runs.
-pub(super) const OF_PROGRAMS: [(Family, OfProgram); 28] = [
+pub(super) const OF_PROGRAMS: [(Family, OfProgram); 29] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
     }),
@@ -277,7 +277,15 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 28] = [
             "The cache that it occupied at the end of its last window.",
         )
         .in_unit("bytes"),
-        |row, put| one(put, row.occupancy_bytes().map(Value::Whole)),
+        |row, put| one(put, row.bytes_of(row.of.occupancy_ways).map(Value::Whole)),
+    ),
+    (
+        gauge(
+            "fairways_llc_occupancy_at_least",
+            "The cache that it occupied at least, where that is all that is known: it ran before it was monitored.",
+        )
+        .in_unit("bytes"),
+        |row, put| one(put, row.bytes_of(row.of.occupancy_ways_at_least).map(Value::Whole)),
     ),
     (
         counter("fairways_mbm_total", "Bytes that it moved from and to memory in its windows.")

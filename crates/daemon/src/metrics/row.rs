@@ -43,9 +43,9 @@ impl Row<'_> {
         self.unit?.bytes_per_second(BandwidthLevel::new(level)?).map(Value::Whole)
     }
 
-    /// Its occupancy, converted from ways to bytes. The ways are exact to 2^-32 of a way.
-    pub(super) fn occupancy_bytes(&self) -> Option<u64> {
-        let bytes = self.of.occupancy_ways? * self.way_bytes? as f64;
+    /// An occupancy, converted from ways to bytes. The ways are exact to 2^-32 of a way.
+    pub(super) fn bytes_of(&self, ways: Option<f64>) -> Option<u64> {
+        let bytes = ways? * self.way_bytes? as f64;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A cache's size.
         Some(bytes.round() as u64)
     }

@@ -77,6 +77,12 @@ impl Source for Emulated {
         self.threads(target.app, &target.threads);
     }
 
+    fn has_not_run(&self, app: AppId) -> bool {
+        let socket = self.connection.socket();
+        let joined = socket.counted.get(&app).map(Vec::as_slice).unwrap_or_default();
+        !joined.is_empty() && joined.iter().all(|of| of.from.instructions == Some(0))
+    }
+
     fn threads(&mut self, app: AppId, threads: &[i32]) {
         self.ask(|socket| {
             let seen = socket.counters()?.clone();

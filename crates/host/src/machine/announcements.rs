@@ -123,7 +123,9 @@ impl Host {
         }
         match state.roster.programs.begin_announced(id) {
             Some(Change::Arrived { program, wanted, name }) => {
-                mechanism.begin(FoundProgram { program, entry: Some(wanted), name }, state);
+                let entry = Some(wanted);
+                let found = FoundProgram { program, entry, name, is_starting: true };
+                mechanism.begin(found, state);
                 true
             }
             _ => !state.roster.programs.is_selected(id),

@@ -12,6 +12,7 @@ use super::domains::Domains;
 use super::latency::Latency;
 use super::mechanism::Mechanism;
 use super::traffic_check::TrafficCheck;
+use super::turnover::TurnoverCheck;
 use super::window_table::{WindowKey, WindowTable};
 use super::windows::Window;
 use crate::emulated::counters::between;
@@ -23,6 +24,7 @@ pub(super) struct Counting {
     pub(super) source: Box<dyn Source>,
     latencies: BTreeMap<AppId, Latency>,
     pub(super) traffic: TrafficCheck,
+    pub(super) turnover: TurnoverCheck,
     windows: WindowTable,
     /// When windows were last looked at: none ends twice at a time.
     looked_at: Option<Time>,
@@ -36,6 +38,7 @@ impl Counting {
             source,
             latencies: BTreeMap::new(),
             traffic: TrafficCheck::default(),
+            turnover: TurnoverCheck::default(),
             windows: WindowTable::default(),
             looked_at: None,
             due: Vec::new(),
@@ -67,12 +70,14 @@ impl Counting {
     pub(super) fn stop(&mut self, domain: u32, app: AppId) {
         self.windows.remove((domain, app));
         self.traffic.forget((domain, app));
+        self.turnover.forget((domain, app));
     }
 
     /// Ends all windows in a domain.
     pub(super) fn leave(&mut self, domain: u32) {
         self.windows.leave(domain);
         self.traffic.leave(domain);
+        self.turnover.leave(domain);
     }
 
     /// Another plan is in force in a domain.
@@ -185,9 +190,21 @@ impl Counting {
         self.traffic.check(key, &mut counters, length, measured_mbps, misses);
         let straddled = self.windows.get(key).is_some_and(|window| window.common.straddled);
         let bytes = mechanism.occupied_bytes(app, id).filter(|_| domain.way_bytes > 0);
-        let occupancy = bytes.map(|bytes| Q32::ratio(bytes, domain.way_bytes));
+        let is_all = bytes.is_none_or(|bytes| {
+            self.turnover.is_all(key, mechanism.counting_group(app), bytes, &counters)
+        });
+        let read = bytes.map(|bytes| Q32::ratio(bytes, domain.way_bytes));
+        let (occupancy, occupancy_at_least) = if is_all { (read, None) } else { (None, read) };
         let plan = domain.plan.id;
-        let sample = Sample { app, counters, occupancy, window: length, plan, straddled };
+        let sample = Sample {
+            app,
+            counters,
+            occupancy,
+            occupancy_at_least,
+            window: length,
+            plan,
+            straddled,
+        };
         let answered = self.latencies.get_mut(&app).and_then(|latency| latency.take(id));
         self.windows.insert(key, next);
         domain.report(Event::Sampled(sample));

@@ -81,6 +81,12 @@ pub(super) trait Mechanism {
         None
     }
 
+    /// The number of the group that counts a program's lines: another one where they have to be
+    /// counted from zero again.
+    fn counting_group(&self, _: AppId) -> u32 {
+        0
+    }
+
     /// Sets the bytes that a program has moved, where it counts them rather than the source.
     fn count_bytes(&mut self, _: AppId, _domain: u32, _: &mut Counters) {}
 

@@ -56,6 +56,7 @@ mod shown;
 mod state;
 mod traffic_check;
 mod trouble;
+mod turnover;
 mod turns;
 mod ways;
 mod whole;

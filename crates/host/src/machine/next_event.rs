@@ -145,7 +145,10 @@ impl Host {
                         }
                         Change::Arrived { program, wanted, name } => {
                             let entry = Some(wanted);
-                            mechanism.begin(FoundProgram { program, entry, name }, state);
+                            mechanism.begin(
+                                FoundProgram { program, entry, name, is_starting: false },
+                                state,
+                            );
                         }
                     }
                 }

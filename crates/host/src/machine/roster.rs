@@ -21,6 +21,8 @@ pub(super) struct FoundProgram {
     /// Which entry of the list it is.
     pub(super) entry: Option<usize>,
     pub(super) name: String,
+    /// Whether it is in its group before its first instruction.
+    pub(super) is_starting: bool,
 }
 
 /// What policies see as a program: a program, or a thread of one.
@@ -266,7 +268,12 @@ impl Roster {
     /// A program as it was found.
     pub(super) fn found(&self, app: AppId) -> Option<FoundProgram> {
         let Member { program, entry, name, .. } = self.members.get(&app)?;
-        Some(FoundProgram { program: *program, entry: *entry, name: name.clone() })
+        Some(FoundProgram {
+            program: *program,
+            entry: *entry,
+            name: name.clone(),
+            is_starting: false,
+        })
     }
 
     /// The request of a program's owner, and what was measured of the program before.

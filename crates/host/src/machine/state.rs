@@ -113,6 +113,7 @@ impl HostState {
         if is_over {
             self.roster.members.remove(&app);
             self.counting.source.end(app);
+            self.counting.turnover.end(app);
         }
         is_over
     }

@@ -39,11 +39,14 @@ impl HostState {
         latencies: Option<LatencySource>,
         all: &[client::Domain],
     ) {
-        let FoundProgram { program, entry, name } = found;
+        let FoundProgram { program, entry, name, is_starting } = found;
         let app = self.roster.next_id();
         let cgroup = self.roster.programs.cgroup(program).map(Path::to_path_buf);
         let target = Target { app, name, cgroup, threads: tasks };
         self.counting.source.begin(&target);
+        if is_starting || self.counting.source.has_not_run(app) {
+            self.counting.turnover.begin_whole(app);
+        }
         let latencies = latencies.or_else(|| {
             let open = self.roster.open_latency(entry)?;
             open(&target).inspect_err(|why| log_latencies(&target.name, why)).ok()

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use fairways_core::{Action, AppId, Counters, Event, Sample, WindowLength};
+use fairways_core::{Action, AppId, Counters, Event, Q32, Sample, WindowLength};
 use fairways_host::machine::Host;
 use fairways_perf::{EndedWindow, Source, Target};
 use fairways_programs::{Roots, Selector};
@@ -149,6 +149,26 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
 }
 
 /// The emulated machine moves no bytes, whatever the source says of misses.
+/// Its group begins while it runs: what it holds is at least what is counted, until it has missed.
+#[test]
+fn what_a_program_holds_that_ran_before_is_known_once_it_has_missed() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let (mut host, script, mut sender) = scripted(&bench, &sleeper);
+    host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
+    let mut found = Vec::new();
+    for misses in [None, Some(0), Some(1000), Some(0)] {
+        let mut window = ended(1000, MILLI, MILLI);
+        window.counters.llc_misses = misses;
+        script.borrow_mut().ended.push(window);
+        sender.write_all(b"x").unwrap();
+        let Sample { occupancy, occupancy_at_least, .. } = sampled(&mut host);
+        found.push((occupancy, occupancy_at_least));
+    }
+    let (all, in_part) = ((Some(Q32::default()), None), (None, Some(Q32::default())));
+    assert_eq!(found, [in_part, in_part, all, all]);
+}
+
 #[test]
 fn bytes_that_stay_at_0_beside_many_misses_are_missing_and_named() {
     let Some(bench) = Bench::new() else { return };

@@ -3,8 +3,10 @@
 use super::estimate::VictimEstimate;
 use super::truth::VictimTruth;
 
-/// A slowdown from which on a program is a victim, and one up to which it is none.
+/// A slowdown from which on a program is a victim, one from which on it is to be known, and one up
+/// to which it is none.
 const VICTIM: f64 = 1.05;
+const SLOWED: f64 = 1.1;
 const UNHARMED: f64 = 1.02;
 
 /// Two slowdowns that differ by less are the same.
@@ -16,7 +18,11 @@ const POINT: f64 = 0.01;
 pub struct BlameAccuracy {
     /// Programs.
     pub programs: usize,
-    /// By how much slowdowns are off, in the median.
+    /// Those whose slowdown is said to be known.
+    pub known: usize,
+    /// The share of them among those that lose 10 % or more.
+    pub victims_known: Option<f64>,
+    /// By how much slowdowns that are known are off, in the median.
     pub median_error: f64,
     /// The same for 19 of 20 programs.
     pub p95_error: f64,
@@ -44,11 +50,12 @@ pub struct BlameAccuracy {
 /// How near the estimates come to the truth.
 ///
 /// # Panics
-/// If there are none.
+/// If none is known.
 #[must_use]
 pub fn accuracy_of_blame(all: &[(VictimTruth, VictimEstimate)]) -> BlameAccuracy {
+    let known = all.iter().filter(|(_, found)| found.is_known);
     let mut errors: Vec<f64> =
-        all.iter().map(|(truth, found)| (found.slowdown[1] - truth.slowdown).abs()).collect();
+        known.map(|(truth, found)| (found.slowdown[1] - truth.slowdown).abs()).collect();
     errors.sort_by(f64::total_cmp);
     let mut occupancies: Vec<f64> =
         all.iter().map(|(_, found)| (found.occupancy[0] - found.occupancy[1]).abs()).collect();
@@ -57,6 +64,7 @@ pub fn accuracy_of_blame(all: &[(VictimTruth, VictimEstimate)]) -> BlameAccuracy
         all.iter().map(|(_, found)| found.slowdown[2] - found.slowdown[0]).collect();
     widths.sort_by(f64::total_cmp);
     let victims: Vec<_> = all.iter().filter(|(truth, _)| truth.slowdown >= VICTIM).collect();
+    let slowed: Vec<_> = all.iter().filter(|(truth, _)| truth.slowdown >= SLOWED).collect();
     let blamable: Vec<_> =
         victims.iter().filter(|(truth, _)| worst(truth) >= 2.0 * POINT).collect();
     let unharmed: Vec<_> = all.iter().filter(|(truth, _)| truth.slowdown < UNHARMED).collect();
@@ -67,6 +75,8 @@ pub fn accuracy_of_blame(all: &[(VictimTruth, VictimEstimate)]) -> BlameAccuracy
     ];
     BlameAccuracy {
         programs: all.len(),
+        known: errors.len(),
+        victims_known: share(&slowed, |(_, found)| found.is_known),
         median_error: errors[errors.len() / 2],
         p95_error: errors[errors.len() * 95 / 100],
         within: share(all, |(truth, found)| is_within(truth, found)).unwrap_or(0.0),

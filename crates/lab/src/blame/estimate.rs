@@ -14,6 +14,8 @@ use super::truth::VictimTruth;
 pub struct VictimEstimate {
     /// Its slowdown: at least, likely, at most.
     pub slowdown: [f64; 3],
+    /// Whether the likely one is shown.
+    pub is_known: bool,
     /// The parts that it loses to lines, ways and the bus.
     pub parts: [f64; 3],
     /// The neighbour that costs it most, and how much; `None` if none is blamed.
@@ -123,6 +125,7 @@ pub fn estimate(
             let others = (0..mix.jobs.len()).filter(|&other| other != victim);
             VictimEstimate {
                 slowdown: [least, likely, most].map(number),
+                is_known: loss.is_known(),
                 parts: [loss.lines, loss.ways, loss.bus].map(number),
                 culprit,
                 cpi2: used.suspect(victim, truth.alone_cpi),

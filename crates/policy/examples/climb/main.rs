@@ -24,6 +24,7 @@ fn window(app: u32, llc_misses: u64) -> Event {
         window,
         plan,
         straddled: false,
+        occupancy_at_least: None,
     })
 }
 

@@ -38,6 +38,9 @@ pub(crate) struct LearnedProgram {
     pub(crate) occupancy: Option<Q32>,
     /// Whether its occupancy was ever read: one that is missing then is not known.
     was_read: bool,
+    /// The mean of its windows while what was read of its occupancy was not all: it ran before it
+    /// was monitored.
+    of_no_size: Option<ObservedRates>,
     /// Whether hardly a line moved in that window.
     is_steady: bool,
     /// Short windows that are still to come after its start.
@@ -63,6 +66,7 @@ impl LearnedProgram {
             phases: ObservedPhases::new(),
             occupancy,
             was_read: false,
+            of_no_size: None,
             is_steady: false,
             first_windows,
             idle_windows: 0,
@@ -88,12 +92,22 @@ impl LearnedProgram {
     pub(crate) fn set_sampled(&mut self, is_complete: bool) {
         let observed = self.phases.current_mut();
         (observed.is_sampled, observed.is_unfinished) = (is_complete, !is_complete);
+        // With few ways and with many it hardly missed: its size makes no difference.
+        let is_unseen = is_complete && !self.is_seen();
+        if let Some(rates) = self.of_no_size.filter(|_| is_unseen) {
+            self.has_changed |= self.phases.add(&rates);
+        }
+    }
+
+    /// Whether nothing shows what more or fewer lines do to it.
+    pub(crate) fn has_no_size(&self) -> bool {
+        self.first_windows == 0 && !self.is_seen() && self.of_no_size.is_some()
     }
 
     /// Forgets all, on another cache.
     pub(crate) fn forget(&mut self, first_windows: u32) {
         self.phases.clear();
-        (self.occupancy, self.was_read) = (None, false);
+        (self.occupancy, self.was_read, self.of_no_size) = (None, false, None);
         (self.profile, self.has_changed) = (None, false);
         (self.first_windows, self.idle_windows) = (first_windows, 0);
         (self.put_off, self.given_up) = (0, 0);
@@ -104,6 +118,10 @@ impl LearnedProgram {
     pub(crate) fn add(&mut self, sample: &Sample, own: Option<Q32>) -> Option<Q32> {
         self.was_read |= sample.occupancy.is_some();
         self.is_steady = false;
+        if let Some(least) = sample.occupancy_at_least.filter(|_| sample.occupancy.is_none()) {
+            self.add_of_no_size(sample, least.min(MOST));
+            return Some(least.min(MOST));
+        }
         let own = own.filter(|_| !self.was_read);
         let Some(end) = sample.occupancy.or(own).map(|end| end.min(MOST).raw()) else {
             // A reading that is lost leaves the one before it to compare the next with.
@@ -119,6 +137,21 @@ impl LearnedProgram {
             self.has_changed |= self.phases.add(&rates);
         }
         Some(Q32::from_raw(end))
+    }
+
+    /// Handles a window of a program that holds at least these lines. It shows what they do only
+    /// where no more or fewer would make a difference.
+    fn add_of_no_size(&mut self, sample: &Sample, least: Q32) {
+        (self.was_read, self.occupancy) = (true, None);
+        let rates = ObservedRates::new(&sample.counters, least, sample.window);
+        let Some(rates) = rates.filter(|_| !sample.straddled) else { return };
+        match &mut self.of_no_size {
+            Some(mean) => mean.blend(&rates),
+            None => self.of_no_size = Some(rates),
+        }
+        if rates.hardly_uses_the_cache() {
+            self.has_changed |= self.phases.add(&rates);
+        }
     }
 
     /// A window ended in which it did not run. Others may have taken its lines meanwhile.
@@ -196,6 +229,7 @@ mod tests {
             occupancy: Some(occupancy),
             window: Duration::from_millis(1),
             plan: None,
+            occupancy_at_least: None,
             straddled: false,
         }
     }
@@ -234,6 +268,39 @@ mod tests {
         assert_eq!(learner.observed().range().unwrap().1, Q32::from_int(2));
         let mut unread = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
         assert_eq!(unread.add(&lost, own), own);
+    }
+
+    fn counted(llc_references: u64) -> Sample {
+        let Sample { counters, .. } = window(Q32::ONE);
+        let counters = Counters { llc_references: Some(llc_references), ..counters };
+        Sample { counters, occupancy: None, occupancy_at_least: Some(Q32::ONE), ..window(Q32::ONE) }
+    }
+
+    #[test]
+    fn what_is_not_all_that_a_program_holds_is_no_size() {
+        let mut learner = LearnedProgram::new(AppId(0), 0, None);
+        assert_eq!(learner.add(&counted(1), Some(Q32::from_int(4))), Some(Q32::ONE));
+        assert!(learner.has_no_size());
+        // The first window in which all is counted began with lines that were not.
+        learner.add(&window(Q32::from_int(3)), None);
+        assert!(learner.has_no_size());
+        learner.add(&window(Q32::from_int(5)), None);
+        assert_eq!(learner.observed().range().unwrap().0, Q32::from_int(4));
+        assert!(!learner.has_no_size());
+    }
+
+    #[test]
+    fn a_program_that_hardly_missed_with_any_ways_is_known_without_a_size() {
+        let mut learner = LearnedProgram::new(AppId(0), 0, None);
+        learner.add(&counted(1), None);
+        learner.set_sampled(false);
+        assert!(learner.has_no_size());
+        learner.set_sampled(true);
+        assert!(!learner.has_no_size() && learner.is_news());
+        // So is one that has hardly a reference.
+        let mut idle = LearnedProgram::new(AppId(0), 0, None);
+        idle.add(&counted(0), None);
+        assert!(!idle.has_no_size() && idle.is_news());
     }
 
     #[test]

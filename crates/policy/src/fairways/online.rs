@@ -54,7 +54,7 @@ impl Fairways {
         learner.first_windows = learner.first_windows.saturating_sub(1);
         let is_known_now = is_first && learner.first_windows == 0;
         if sampled == Some(sample.app) {
-            self.go_on(at, occupancy, sample.counters.llcmpkc(), act);
+            self.go_on(at, occupancy, sample, act);
         } else if is_known_now {
             self.watch_normally(sample.app, act);
             if self.session.is_none() {

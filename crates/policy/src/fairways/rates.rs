@@ -51,6 +51,12 @@ impl ObservedRates {
         })
     }
 
+    /// Whether it has so few references that the cache makes hardly a difference: a miss costs up
+    /// to 200 cycles, and all of its references together less than a fiftieth of its time.
+    pub(crate) fn hardly_uses_the_cache(&self) -> bool {
+        self.references.is_some_and(|references| references.raw() / 5 <= self.cpi.raw() / 50)
+    }
+
     /// Where it counts among the sizes.
     pub(crate) fn size(&self) -> usize {
         let size = (u128::from(self.occupancy.raw()) * PER_WAY as u128) >> 32;

@@ -4,7 +4,7 @@
 //! ways as it possibly can. If it could be slower than the slowest, it is sampled; if it could not,
 //! the plan would be the same whatever sampling found.
 
-use fairways_core::{Action, AppId, Llc, PlanId, Q32, Time, WindowLength};
+use fairways_core::{Action, AppId, Llc, PlanId, Q32, Sample, Time, WindowLength};
 
 use super::Fairways;
 use super::session::{Growth, GrowthStep};
@@ -39,6 +39,16 @@ impl Fairways {
         let sampled = u128::from(self.sampled_nanos);
         if sampled > allowed + u128::from(FIRST_NANOS) {
             return None;
+        }
+        // What it would do with other ways is anybody's guess.
+        let of_no_size = self.learners.iter().find(|learner| {
+            learner.put_off == 0
+                && learner.has_no_size()
+                && !self.bandwidth.is_limited(learner.app)
+                && self.sizes(learner.app, llc).is_some()
+        });
+        if let Some(learner) = of_no_size {
+            return Some((learner.app, Q32::from_raw(u64::MAX)));
         }
         // What takes long waits until it is within the share of the time.
         let may_take_long = sampled + Growth::longest(&self.parameters).as_nanos() <= allowed;
@@ -79,7 +89,7 @@ impl Fairways {
         &mut self,
         at: Time,
         occupancy: Option<Q32>,
-        llcmpkc: Option<Q32>,
+        sample: &Sample,
         act: &mut dyn FnMut(Action<'_>),
     ) {
         let Some(session) = &mut self.session else { return };
@@ -88,7 +98,8 @@ impl Fairways {
             return;
         };
         let Some(llc) = self.running.llc() else { return };
-        let step = session.observe(&self.parameters, at, occupancy, llcmpkc);
+        let held = (occupancy, sample.occupancy_at_least.is_none());
+        let step = session.observe(&self.parameters, at, held, sample.counters.llcmpkc());
         if step == GrowthStep::Grow {
             session.grow();
             self.divide(act);

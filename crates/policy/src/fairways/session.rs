@@ -147,12 +147,12 @@ impl Growth {
         SAMPLING
     }
 
-    /// Handles a window that ended with this occupancy.
+    /// Handles a window that ended with this occupancy, or with this one at least.
     pub(crate) fn observe(
         &mut self,
         p: &Parameters,
         at: Time,
-        occupancy: Option<Q32>,
+        (occupancy, is_all): (Option<Q32>, bool),
         llcmpkc: Option<Q32>,
     ) -> GrowthStep {
         self.last_window = at;
@@ -170,7 +170,8 @@ impl Growth {
         let is_there = if is_growing {
             self.occupancy.raw() + quarter >= edge
         } else {
-            self.occupancy.raw() <= edge + quarter
+            // Lines that are not counted are replaced while it has few ways.
+            is_all && self.occupancy.raw() <= edge + quarter
         };
         self.full += u32::from(is_there);
         let times = if is_growing && self.has_longer { LONGER } else { 1 };
@@ -246,7 +247,7 @@ mod tests {
             (7, GrowthStep::Complete),
         ] {
             assert_eq!(
-                growth.observe(&p, Time::ZERO, Some(Q32::from_int(ways)), None),
+                growth.observe(&p, Time::ZERO, (Some(Q32::from_int(ways)), true), None),
                 step,
                 "{ways}"
             );
@@ -265,10 +266,24 @@ mod tests {
             let mut last = GrowthStep::Wait;
             for window in 0..=u64::from(p.still_windows) {
                 let occupancy = Q32::from_raw((1 << 32) + (window << 26));
-                last = growth.observe(&p, Time::ZERO, Some(occupancy), Some(Q32::from_int(misses)));
+                let occupancy = (Some(occupancy), true);
+                last = growth.observe(&p, Time::ZERO, occupancy, Some(Q32::from_int(misses)));
             }
             assert_eq!(last, step, "{misses}");
         }
+    }
+
+    /// It ran before it was monitored: lines that are not counted have to go first.
+    #[test]
+    fn it_does_not_grow_before_all_that_it_holds_is_counted() {
+        let p = Parameters { full_windows: 2, ..Parameters::default() };
+        let mut growth = growth(&seen_with(16));
+        let missing = Some(Q32::from_int(4));
+        let mut observe = |is_all| {
+            growth.observe(&p, Time::ZERO, (Some(Q32::from_raw(1 << 31)), is_all), missing)
+        };
+        assert!((0..20).all(|_| observe(false) == GrowthStep::Wait));
+        assert_eq!([true; 2].map(observe), [GrowthStep::Wait, GrowthStep::Grow]);
     }
 
     /// Half of its partition is full when time is up; then it has longer, but not for good.
@@ -286,7 +301,7 @@ mod tests {
             observed.is_unfinished = is_unfinished;
             let mut growth = growth(&observed);
             for window in 1..=windows {
-                let filled = Some(Q32::from_raw((2 << 32) + window * per_window));
+                let filled = (Some(Q32::from_raw((2 << 32) + window * per_window)), true);
                 let step = growth.observe(&p, Time::ZERO, filled, Some(Q32::from_int(4)));
                 assert_eq!(step, if window < windows { GrowthStep::Wait } else { last });
             }

@@ -189,6 +189,7 @@ mod tests {
             occupancy: None,
             window: Duration::ZERO,
             plan: None,
+            occupancy_at_least: None,
             straddled: false,
         }
     }

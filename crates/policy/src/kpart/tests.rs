@@ -78,7 +78,15 @@ impl Bench {
             ..Counters::default()
         };
         let (plan, window) = (self.plan, Duration::ZERO);
-        let sample = Sample { app, counters, occupancy: None, window, plan, straddled: false };
+        let sample = Sample {
+            app,
+            counters,
+            occupancy: None,
+            window,
+            plan,
+            occupancy_at_least: None,
+            straddled: false,
+        };
         self.report(&Event::Sampled(sample));
     }
 

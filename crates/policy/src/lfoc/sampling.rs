@@ -170,7 +170,7 @@ impl SamplingSession {
         if sample.plan < self.plan || (sample.straddled && !joined) {
             return SamplingStep::Wait;
         }
-        if self.is_still_settling(p, sample.occupancy) {
+        if self.is_still_settling(p, sample.occupancy.or(sample.occupancy_at_least)) {
             self.discarded += 1;
             return SamplingStep::Wait;
         }

@@ -73,6 +73,7 @@ fn run(
                 window: SECOND,
                 plan: None,
                 straddled: false,
+                occupancy_at_least: None,
             };
             bench.handle(second, &Event::Sampled(sample));
         }

@@ -126,11 +126,12 @@ fn samples() -> impl Strategy<Value = Sample> {
         1 => Just(u64::MAX),
     ];
     let occupancy = prop::option::of(occupancy.prop_map(Q32::from_raw));
-    (0u32..6, counters(), occupancy, plan, any::<bool>()).prop_map(
-        |(app, counters, occupancy, plan, straddled)| Sample {
+    (0u32..6, counters(), occupancy, any::<bool>(), plan, any::<bool>()).prop_map(
+        |(app, counters, read, is_all, plan, straddled)| Sample {
             app: AppId(app),
             counters,
-            occupancy,
+            occupancy: read.filter(|_| is_all),
+            occupancy_at_least: read.filter(|_| !is_all),
             window: Duration::ZERO,
             plan,
             straddled,

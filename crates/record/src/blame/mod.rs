@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use journal::{JournalSpan, of_journal};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Remedies are searched for so many victims.
 const MOST_REMEDIES: usize = 8;
@@ -42,15 +42,23 @@ pub struct BlameReport {
     culprits: Vec<Culprit>,
 }
 
-/// What a program loses. Parts are in units of its time alone: the slowdown is 1 and their sum.
+/// What a program loses. Parts are in units of its time alone: the slowdown, or what is known of
+/// it, is 1 and their sum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Victim {
     #[serde(skip)]
     app: u32,
     program: String,
-    /// Its cycles over those that it would take alone with the whole cache.
-    slowdown: f64,
+    /// Its cycles over those that it would take alone with the whole cache; `null` if that is not
+    /// known, because the interval is wider than 30 % of it.
+    slowdown: Option<f64>,
+    /// What is known of it then; parts are of this. Absent if it may lose nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slowdown_at_least: Option<f64>,
+    /// The best guess.
+    #[serde(skip)]
+    guess: f64,
     /// The interval of the slowdown.
     least: f64,
     most: f64,
@@ -151,7 +159,7 @@ impl BlameReport {
         let names = DistinctNames::new(attribution, name);
         let mut programs: Vec<Victim> =
             attribution.losses().map(|loss| Victim::new(attribution, loss, &names)).collect();
-        programs.sort_by(|one, other| other.slowdown.total_cmp(&one.slowdown));
+        programs.sort_by(|one, other| other.guess.total_cmp(&one.guess));
         let culprits = culprits(&programs);
         let [from_seconds, to_seconds] = [from, to].map(|at| at.nanos() as f64 / 1e9);
         let policy = policy.to_owned();
@@ -260,6 +268,9 @@ impl BlameReport {
 impl Victim {
     fn new(attribution: &Attribution, loss: Loss, names: &DistinctNames) -> Self {
         let Bounds { least, likely, most } = loss.slowdown;
+        let (guessed, is_known) = (loss, loss.is_known());
+        let loss = if is_known { loss } else { loss.at_least() };
+        let at_least = (!is_known && least > Q32::ONE).then(|| number(least));
         let mut by: Vec<CausedPart> = attribution
             .caused(loss)
             .map(|Caused { culprit, cache, bus }| CausedPart {
@@ -272,7 +283,9 @@ impl Victim {
         Self {
             app: loss.app.0,
             program: names.get(loss.app),
-            slowdown: number(likely),
+            slowdown: is_known.then(|| number(likely)),
+            slowdown_at_least: at_least,
+            guess: number(likely),
             least: number(least),
             most: number(most),
             lines: number(loss.lines),
@@ -280,7 +293,7 @@ impl Victim {
             bus: number(loss.bus),
             unexplained: number(loss.unexplained),
             cpu_wait: None,
-            worst: attribution.worst_culprit(loss).map(|worst| names.get(worst.culprit)),
+            worst: attribution.worst_culprit(guessed).map(|worst| names.get(worst.culprit)),
             remedy: None,
             by,
             unknown: loss.unknown.map(|unknown| match unknown {
@@ -346,7 +359,9 @@ impl Victim {
     fn is_starved(&self) -> bool {
         let wait = self.cpu_wait.unwrap_or_default();
         // By time alone, of which it ran as often as its slowdown says.
-        wait >= SHORT_WAIT && wait * self.slowdown > self.lines + self.ways + self.bus
+        wait >= SHORT_WAIT
+            && wait * self.slowdown.or(self.slowdown_at_least).unwrap_or(1.0)
+                > self.lines + self.ways + self.bus
     }
 
     /// What it loses to a neighbour.

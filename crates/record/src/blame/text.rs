@@ -19,7 +19,8 @@ const ADVICE: &str = "To find out: `fairways profile -- CMD`, or let it run for 
 
 /// What the numbers mean.
 const LEGEND: &str = "
-slowdown     cycles that it took, divided by those that it would take alone with the whole cache
+slowdown     cycles that it took, divided by those that it would take alone with the whole cache;
+             unknown, or what it is at least, where the interval is wider than 30 % of it
 least, most  the interval of the slowdown
 cache        lost to neighbours' lines in shared ways, and to ways that it may not fill
 bus          lost to waiting behind other programs' misses at the memory bus
@@ -138,7 +139,7 @@ fn losses(blame: &BlameReport) -> Table {
     for one in &blame.programs {
         let mut row = vec![
             one.program.clone(),
-            format!("{:.2}", one.slowdown),
+            shown_slowdown(one),
             format!("{:.2}", one.least),
             format!("{:.2}", one.most),
             lost(one.lines + one.ways),
@@ -178,10 +179,20 @@ fn lost(part: f64) -> String {
     if part < SHOWN { String::new() } else { format!("+{part:.2}") }
 }
 
+/// A slowdown, or what is known of it.
+fn shown_slowdown(one: &Victim) -> String {
+    match (one.slowdown, one.slowdown_at_least) {
+        (Some(slowdown), _) => format!("{slowdown:.2}"),
+        (None, Some(least)) => format!("≥{least:.2}"),
+        (None, None) => "unknown".to_owned(),
+    }
+}
+
 /// What a program loses, and to which neighbours.
 pub(super) fn sentence(one: &Victim) -> String {
-    let Victim { program, slowdown, least, most, .. } = one;
-    let mut text = format!("{program}: slowdown {slowdown:.2}, from {least:.2} to {most:.2}");
+    let Victim { program, least, most, .. } = one;
+    let slowdown = shown_slowdown(one);
+    let mut text = format!("{program}: slowdown {slowdown}, from {least:.2} to {most:.2}");
     if one.worst.is_none() {
         return text + "; none is blamed";
     }
@@ -250,6 +261,7 @@ mod tests {
     }
 
     fn waiting(program: &str, slowdown: f64, bus: f64, cpu_wait: Option<f64>) -> Victim {
+        let slowdown = Some(slowdown);
         Victim { program: program.to_owned(), slowdown, bus, cpu_wait, ..Victim::default() }
     }
 

@@ -71,6 +71,7 @@ fn watched() -> MachineRecord {
         window: Duration::from_millis(1),
         plan: None,
         straddled: false,
+        occupancy_at_least: None,
     };
     let last = both([0x1, 0x3e]);
     record(

@@ -64,6 +64,7 @@ impl Status {
                     .map(|(misses, instructions)| 1000.0 * misses as f64 / instructions as f64);
                 program.llcmpkc = sample.counters.llcmpkc().map(to_f64);
                 program.occupancy_ways = sample.occupancy.map(to_f64);
+                program.occupancy_ways_at_least = sample.occupancy_at_least.map(to_f64);
                 program.memory_bytes = memory_bytes;
                 program.window_ns = u64::try_from(sample.window.as_nanos()).ok();
                 // Its source reports the latencies of the same window next, if there are any.

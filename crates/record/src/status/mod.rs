@@ -222,6 +222,9 @@ pub struct ProgramStatus {
     pub llcmpkc: Option<f64>,
     /// Occupancy in ways, in the last window.
     pub occupancy_ways: Option<f64>,
+    /// Occupancy in ways at least, where the last window shows no more: lines from before the
+    /// program was monitored are not counted until they are replaced.
+    pub occupancy_ways_at_least: Option<f64>,
     /// Bytes from and to memory, in the last window.
     pub memory_bytes: Option<u64>,
     /// Joules that cores used for it in all domains, since it was first monitored; `null` where
@@ -305,6 +308,15 @@ impl ProgramStatus {
     pub fn memory_bytes_per_second(&self) -> Option<f64> {
         let seconds = self.window_ns.filter(|&window| window > 0)? as f64 / 1e9;
         Some(self.memory_bytes? as f64 / seconds)
+    }
+
+    /// The ways that it occupied, or occupied at least; a dash where neither is known.
+    pub fn shown_occupancy(&self) -> String {
+        match (self.occupancy_ways, self.occupancy_ways_at_least) {
+            (Some(ways), _) => format!("{ways:.2}"),
+            (None, Some(ways)) => format!("≥{ways:.2}"),
+            (None, None) => "-".to_owned(),
+        }
     }
 
     /// The slowdown that the policy expects: its time over that with the whole cache, or with the

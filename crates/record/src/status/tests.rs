@@ -97,7 +97,15 @@ fn events_and_actions_are_recorded() {
     let counters = Counters { instructions: Some(300), cycles: Some(200), ..Counters::default() };
     let window = Duration::from_millis(100);
     let (occupancy, straddled) = (Some(Q32::ratio(5, 2)), false);
-    let sample = Sample { app: AppId(1), counters, occupancy, window, plan: None, straddled };
+    let sample = Sample {
+        app: AppId(1),
+        counters,
+        occupancy,
+        window,
+        plan: None,
+        occupancy_at_least: None,
+        straddled,
+    };
     status.record_event(3, Time::from_nanos(7), &Event::Sampled(sample), &OffsetMachine, |_| {
         String::new()
     });
@@ -188,7 +196,15 @@ fn a_window_without_latencies_has_none() {
     assert_eq!(event(&Event::Started { app, wish, profile: None }, &mut status), unknown);
     let (counters, window) = (Counters::default(), Duration::from_millis(100));
     let (occupancy, plan, straddled) = (None, None, false);
-    let sample = Event::Sampled(Sample { app, counters, occupancy, window, plan, straddled });
+    let sample = Event::Sampled(Sample {
+        app,
+        counters,
+        occupancy,
+        window,
+        plan,
+        occupancy_at_least: None,
+        straddled,
+    });
     fn latency(requests: u64, app: AppId, window: Duration) -> Event {
         let answered = [LatencyBin { latency: Duration::from_millis(3), requests }];
         let answered = answered.into_iter().filter(|answered| answered.requests > 0).collect();

@@ -77,7 +77,8 @@ impl Totals {
         for (missing, counter) in self.missing.iter_mut().zip(Counter::ALL) {
             *missing += u64::from(sample.counters.get(counter).is_none());
         }
-        self.missing_occupancy += u64::from(sample.occupancy.is_none());
+        self.missing_occupancy +=
+            u64::from(sample.occupancy.or(sample.occupancy_at_least).is_none());
     }
 
     /// Records an action.
@@ -103,7 +104,16 @@ mod tests {
         let counters = Counters { instructions, memory_bytes, ..Counters::default() };
         let (window, app) = (Duration::from_millis(100), AppId(2));
         let (occupancy, plan, straddled) = (None, None, false);
-        Event::Sampled(Sample { app, counters, occupancy, window, plan, straddled })
+        let occupancy_at_least = None;
+        Event::Sampled(Sample {
+            app,
+            counters,
+            occupancy,
+            occupancy_at_least,
+            window,
+            plan,
+            straddled,
+        })
     }
 
     /// Rates are over the windows that were counted: 30 bytes in the two of three of 100 ms.

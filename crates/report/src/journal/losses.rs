@@ -68,7 +68,9 @@ fn add(
         let worst = attribution
             .worst_culprit(loss)
             .map(|worst: Caused| (programs.index_of(worst.culprit), number(worst.total())));
-        losses.push(TimedLoss { time, program, loss: number(loss.slowdown.likely) - 1.0, worst });
+        // What is not known is shown by what it is at least.
+        let shown = if loss.is_known() { loss } else { loss.at_least() };
+        losses.push(TimedLoss { time, program, loss: number(shown.slowdown.likely) - 1.0, worst });
     }
 }
 

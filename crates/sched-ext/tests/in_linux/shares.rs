@@ -278,7 +278,12 @@ impl Crowd {
         } else {
             // Nothing but pauses: the emulated CPU of the two that yield once had no turn for so
             // long beside threads that compute that the kernel noticed.
+            // They end at once when that is over: a pause may take a millisecond of the guest's
+            // time, and two hundred of each of eight hundred threads took up to half an hour here.
             for _ in 0..200 {
+                if self.is_over.load(Ordering::Relaxed) {
+                    break;
+                }
                 std::hint::spin_loop();
             }
         }

@@ -75,7 +75,10 @@ fn ways(program: &ProgramStatus) -> String {
 }
 
 fn occupancy(program: &ProgramStatus) -> String {
-    program.occupancy_ways.map_or("-".to_owned(), |ways| format!("{ways:.2} ways"))
+    match program.shown_occupancy() {
+        unknown if unknown == "-" => unknown,
+        ways => format!("{ways} ways"),
+    }
 }
 
 fn turns(program: &ProgramStatus) -> String {

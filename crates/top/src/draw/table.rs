@@ -181,7 +181,7 @@ impl ProgramRow<'_> {
             }
             Column::Ipc => number(program.ipc),
             Column::Mpki => number(program.llcmpki),
-            Column::Occupancy => number(program.occupancy_ways),
+            Column::Occupancy => program.shown_occupancy(),
             Column::Bandwidth => number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
             Column::Limit => or_dash(&self.scene.status.limit_text(program)),
             Column::Slowdown => number(program.slowdown()),

@@ -32,7 +32,7 @@ impl Mechanism for Turns {
     }
 
     fn begin(&mut self, found: FoundProgram, state: &mut HostState) {
-        let FoundProgram { program, entry, name } = found;
+        let FoundProgram { program, entry, name, .. } = found;
         let new = ThreadedProgram { entry, name, ..ThreadedProgram::default() };
         self.programs.insert(program, new);
         self.list_threads_of(program, true, state);

@@ -135,6 +135,10 @@ impl Mechanism for CacheWays {
         value(self.actuator.occupancy(app, domain))
     }
 
+    fn counting_group(&self, app: AppId) -> u32 {
+        self.actuator.counting_group(app)
+    }
+
     fn count_bytes(&mut self, app: AppId, domain: u32, counters: &mut Counters) {
         if self.actuator.monitoring().is_some_and(counts_bytes) {
             counters.memory_bytes = value(self.actuator.memory_bytes(app, domain));

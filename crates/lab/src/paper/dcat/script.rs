@@ -73,6 +73,7 @@ fn play(
                 window: Duration::from_secs(1),
                 plan: cache.plan.as_ref().map(|(id, _)| *id),
                 straddled: false,
+                occupancy_at_least: None,
             };
             cache.notify(round, &Event::Sampled(sample));
         }

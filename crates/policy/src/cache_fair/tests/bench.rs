@@ -278,6 +278,7 @@ impl Bench {
                 window: Duration::from_nanos(1),
                 plan: None,
                 straddled: false,
+                occupancy_at_least: None,
             }));
         }
     }

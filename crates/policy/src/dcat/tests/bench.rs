@@ -160,7 +160,15 @@ impl Bench {
             ..Counters::default()
         });
         let plan = self.plan;
-        Sample { app: AppId(app), counters, occupancy: None, window, plan, straddled: false }
+        Sample {
+            app: AppId(app),
+            counters,
+            occupancy: None,
+            window,
+            plan,
+            occupancy_at_least: None,
+            straddled: false,
+        }
     }
 
     /// Whether IPC with this number of ways is known relative to the baseline.

@@ -210,6 +210,7 @@ impl BusBench {
                 window,
                 plan,
                 straddled: false,
+                occupancy_at_least: None,
             }));
             if load.wish.objective.is_some() {
                 let late = (self.late)(asked);

@@ -95,6 +95,7 @@ impl TurnBench {
                     window: Duration::from_nanos(ran),
                     plan: None,
                     straddled: false,
+                    occupancy_at_least: None,
                 }));
             }
         }

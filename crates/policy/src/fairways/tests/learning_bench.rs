@@ -124,6 +124,7 @@ impl LearningBench {
                     window: length,
                     plan: self.plan,
                     straddled: false,
+                    occupancy_at_least: None,
                 }));
             }
         }
@@ -138,6 +139,7 @@ impl LearningBench {
             window: Duration::from_millis(1),
             plan: self.plan,
             straddled: false,
+            occupancy_at_least: None,
         }));
     }
 
@@ -156,6 +158,7 @@ impl LearningBench {
             window: Duration::from_millis(1),
             plan: self.plan,
             straddled: false,
+            occupancy_at_least: None,
         }));
     }
 

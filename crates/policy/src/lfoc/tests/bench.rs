@@ -193,7 +193,15 @@ impl Bench {
             ..Counters::default()
         };
         let (window, occupancy) = (Duration::from_micros(micros), Some(Q32::from_int(ways)));
-        Sample { app: AppId(app), counters, occupancy, window, plan: self.plan, straddled: false }
+        Sample {
+            app: AppId(app),
+            counters,
+            occupancy,
+            window,
+            plan: self.plan,
+            occupancy_at_least: None,
+            straddled: false,
+        }
     }
 
     /// A window of the program ends.
