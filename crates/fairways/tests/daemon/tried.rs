@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::common::{Machine, can, end, eventually, this};
+use super::running::configure;
 
 fn command(machine: &Machine, duration: &str) -> Command {
     let mut command = Command::new(this());
@@ -49,6 +50,75 @@ fn a_trial_compares_every_program_and_puts_all_back() {
     let reads = programs.iter().find(|of| of["program"] == "mlr-500K").unwrap();
     assert_eq!(reads["measures"][0]["verdict"], "helped", "{reads}");
     assert_eq!(report["verdict"], "helped");
+    // The plan that helped: each program has ways of its own.
+    let clusters = report["plan"][0]["clusters"].as_array().unwrap();
+    let mut of: Vec<&str> =
+        clusters.iter().map(|cluster| cluster["programs"][0].as_str().unwrap()).collect();
+    of.sort_unstable();
+    assert_eq!(of, names, "{report}");
+    assert_eq!(machine.snapshot(&tasks), before);
+}
+
+/// Several policies in one trial, on programs that ran before the daemon and its monitoring groups
+/// were there: each verdict names its plan, and a plan that harms is said to harm.
+#[test]
+fn a_trial_compares_policies_on_programs_that_ran_before() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("mlr:500K,mload:60M,lookbusy");
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&tasks);
+    let pid = |program: &str| format!("select = \"pid:{}\"", machine.pids[program]);
+    let greedy = format!("{}\nbaseline_ways = 7", pid("mload:60M"));
+    let programs =
+        [("reads", &*pid("mlr:500K")), ("streams", &*greedy), ("works", &*pid("lookbusy"))];
+    configure(&machine, "policy = \"static\"", &programs);
+    let flags = ["--counters", "emulator", "--clock", "emulator"];
+    let config = machine.at("fairways.toml");
+    let mut run = Command::new(this());
+    run.args(["run", "--observe", "--policy", "stock", "--duration", "2s", "--config"])
+        .arg(&config);
+    let ran = run.args(flags).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+
+    let trial = |policies: &str| {
+        let mut trial = Command::new(this());
+        trial.args(["trial", "--policies", policies, "--learn", "1s", "--block", "300ms"]);
+        trial.args(["--duration", "6s", "--json", "--config"]).arg(&config).args(flags);
+        let output = trial.stdin(Stdio::null()).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|why| panic!("{why}: {output:?}"));
+        (output.status.code(), report)
+    };
+    let (code, found) = trial("equal,static,stock");
+    assert_eq!(code, Some(0), "{found}");
+    let found_of: Vec<_> = found["policies"].as_array().unwrap().iter().collect();
+    let verdicts: Vec<_> = found_of.iter().map(|of| of["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["helped", "did_harm", "nothing_was_tried"], "{found}");
+    assert_eq!(
+        (&found["best"]["policy"], &found["best"]["next"]["policy"]),
+        (&json!("equal"), &json!("static")),
+        "{found}"
+    );
+    assert_eq!(found_of[1]["worse_off"], json!(["reads"]), "{found}");
+    let ways = |of: &Value, program: &str| -> u64 {
+        let clusters = of["plan"][0]["clusters"].as_array().unwrap().iter();
+        let mut own = clusters
+            .filter(|cluster| cluster["programs"].as_array().unwrap().contains(&json!(program)));
+        own.next().unwrap()["ways"].as_u64().unwrap()
+    };
+    assert_eq!(ways(found_of[1], "streams"), 7, "{found}");
+    assert!(ways(found_of[0], "reads") > ways(found_of[1], "reads"), "{found}");
+    assert_eq!(machine.snapshot(&tasks), before);
+
+    // Where no policy limits a program, that is the verdict, with its exit code.
+    let (code, found) = trial("stock");
+    assert_eq!(code, Some(1), "{found}");
+    assert_eq!(
+        (&found["best"], &found["policies"][0]["since"]),
+        (&json!(null), &json!("it lets every program fill every way"))
+    );
     assert_eq!(machine.snapshot(&tasks), before);
 }
 
@@ -129,6 +199,15 @@ fn requests_that_a_trial_cannot_fulfil_are_refused() {
         (&["--learn", "soon"], "--learn: "),
         (&["--journal", "/nonexistent/journal"], "--journal: a trial does not take it"),
         (&["--policy", "casc"], "expected one that gives out ways"),
+        (&["--policies", "lfoc,casc"], "expected policies that give out ways, found casc"),
+        (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),
+        (&["--policies", "lfoc,exec:./mine"], "found exec:./mine; --policy takes one"),
+        (&["--policies", "lfoc,lfok"], "did you mean"),
+        (
+            &["--policies", "lfoc,dcat", "--duration", "80s"],
+            "--duration: expected from 9 to 86400 times --block, found 8 times",
+        ),
+        (&["--policies", "lfoc,equal", "--set", "color=1"], "expected a parameter of lfoc, equal"),
     ] {
         let mut command = Command::new(this());
         command.args(["trial", "--program", "a=pid:1", "--state", "/nonexistent"]).args(flags);
