@@ -13,25 +13,25 @@ use super::verdict::{Difference, Overall, Verdict};
 
 /// The policies of a trial, compared.
 #[derive(Serialize)]
-pub(crate) struct Comparison {
+pub(crate) struct PolicyComparison {
     schema: u32,
     /// `None` if no policy helped.
-    best: Option<Best>,
+    best: Option<BestPolicy>,
     /// In the order in which they were requested.
     pub(crate) policies: Vec<Report>,
 }
 
 /// The policy that raised IPC most.
 #[derive(Serialize)]
-struct Best {
+struct BestPolicy {
     policy: String,
     /// The next one; `None` if nothing was measured of any other.
-    next: Option<Next>,
+    next: Option<NextPolicy>,
 }
 
 /// How the best policy compares with the next one.
 #[derive(Serialize)]
-struct Next {
+struct NextPolicy {
     policy: String,
     /// The IPC of the best over its; `None` if they share too few rounds.
     ipc: Option<Difference>,
@@ -39,7 +39,7 @@ struct Next {
     verdict: Verdict,
 }
 
-impl Comparison {
+impl PolicyComparison {
     pub(crate) fn new(policies: Vec<Report>, found: &Found) -> Self {
         let mut order: Vec<(usize, f64)> = (0..)
             .zip(&policies)
@@ -53,9 +53,9 @@ impl Comparison {
                 let arms = [Arm::With(best), Arm::With(next)];
                 let ipc = Overall::new(found, arms).difference;
                 let verdict = ipc.map_or(Verdict::Inconclusive, Difference::verdict);
-                Next { policy: policies[next].policy.clone(), ipc, verdict }
+                NextPolicy { policy: policies[next].policy.clone(), ipc, verdict }
             });
-            Best { policy: policies[best].policy.clone(), next }
+            BestPolicy { policy: policies[best].policy.clone(), next }
         });
         Self { schema: SCHEMA, best, policies }
     }
@@ -123,13 +123,13 @@ impl Comparison {
     }
 
     fn heading(&self) -> String {
-        let Some(Best { policy, next }) = &self.best else {
+        let Some(BestPolicy { policy, next }) = &self.best else {
             let has_tried =
                 self.policies.iter().any(|report| report.verdict != Verdict::NothingWasTried);
             let none = if has_tried { "no policy helped" } else { "nothing was tried" };
             return none.to_owned();
         };
-        let Some(Next { policy: other, ipc: Some(ipc), verdict }) = next else {
+        let Some(NextPolicy { policy: other, ipc: Some(ipc), verdict }) = next else {
             return format!("best: {policy}");
         };
         let ipc = shown(ipc);

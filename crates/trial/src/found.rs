@@ -198,8 +198,12 @@ impl Domain {
         self.objectives.get(&app).copied()
     }
 
-    /// What a program did in a block, above nothing; `None` where it was not measured.
+    /// What a program did in a block, above nothing; `None` where it was not measured, or the block
+    /// is not over.
     fn of(&self, block: (usize, Arm), app: AppId, measure: Measure) -> Option<f64> {
+        if self.current == Some(block) {
+            return None;
+        }
         let did = self.blocks.get(&block)?.get(&app)?;
         let counters = did.counters.unwrap_or_default();
         let ratio = |of: Option<u64>, to: Option<u64>| {
@@ -233,12 +237,10 @@ impl Domain {
         arms: [Arm; 2],
         rounds: usize,
     ) -> impl Iterator<Item = Option<(f64, f64)>> {
-        // The last block may not be over.
-        let of = move |round: usize, arm: Arm| {
-            let is_over = self.current != Some((round, arm));
-            self.of((round, arm), app, measure).filter(|_| is_over)
-        };
-        (0..rounds).map(move |round| Some((of(round, arms[0])?, of(round, arms[1])?)))
+        (0..rounds).map(move |round| {
+            let [one, other] = arms.map(|arm| self.of((round, arm), app, measure));
+            Some((one?, other?))
+        })
     }
 
     /// Number of rounds that have begun; `None` before the first.

@@ -18,7 +18,7 @@ const ONLY_SAMPLED: &str = "it only sampled programs during --learn";
 const REFUSED: &str = "this machine refused its plans";
 
 /// A policy that is to learn.
-pub(crate) struct Candidate {
+pub(crate) struct CandidatePolicy {
     pub(crate) policy: Box<dyn Policy>,
     /// Whether it gets the profiles that the machine reports.
     pub(crate) gets_profiles: bool,
@@ -26,13 +26,13 @@ pub(crate) struct Candidate {
 
 /// A plan with its reason.
 #[derive(Debug)]
-struct Decision {
+struct ReasonedPlan {
     plan: Partition,
     reason: String,
 }
 
 /// A policy that learns.
-pub(crate) struct Learner {
+pub(crate) struct LearningPolicy {
     policy: Box<dyn Policy>,
     gets_profiles: bool,
     /// When its time is over.
@@ -45,19 +45,19 @@ pub(crate) struct Learner {
     /// The programs whose windows it requested.
     watched: BTreeSet<AppId>,
     /// A plan that the machine has not answered yet.
-    requested: Option<(PlanId, Decision)>,
+    requested: Option<(PlanId, ReasonedPlan)>,
     /// The last plan that was carried out and did more than measure a program.
     ///
     /// A policy replaces its plan by one that it estimates to be better by all that it knows by
     /// then, so its last one is the best by its estimate, however long another one was in force.
-    decision: Option<Decision>,
+    decision: Option<ReasonedPlan>,
     has_sampled: bool,
     was_refused: bool,
 }
 
-impl Learner {
+impl LearningPolicy {
     /// The policy learns until `end`; the machine's next plan has the number `first`.
-    pub(crate) fn new(of: Candidate, first: PlanId, end: Time) -> Self {
+    pub(crate) fn new(of: CandidatePolicy, first: PlanId, end: Time) -> Self {
         Self {
             policy: of.policy,
             gets_profiles: of.gets_profiles,
@@ -130,7 +130,7 @@ impl Learner {
                 *next = plan.next();
                 let is_sampling = SAMPLING.contains(&&*reason);
                 *has_sampled |= is_sampling;
-                let decision = Decision {
+                let decision = ReasonedPlan {
                     plan: partition.clone().into_owned(),
                     reason: reason.clone().into_owned(),
                 };
@@ -154,7 +154,7 @@ impl Learner {
 
     /// The policy's plan so far; `is_over`: its time is.
     pub(crate) fn attempt(&self, levers: Option<Levers>, is_over: bool) -> Attempt {
-        let Some(Decision { plan, reason }) = &self.decision else {
+        let Some(ReasonedPlan { plan, reason }) = &self.decision else {
             let why = match () {
                 () if !is_over => ENDED,
                 () if self.was_refused => REFUSED,

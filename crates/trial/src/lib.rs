@@ -29,11 +29,11 @@ use parking_lot::Mutex;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use comparison::Comparison;
+use comparison::PolicyComparison;
 use found::{Arm, Found};
-use learner::Candidate;
+use learner::CandidatePolicy;
 use policy::{Planned, PolicyOnTrial};
-use progress::{Line, progress};
+use progress::{ProgressLine, progress};
 use report::Report;
 pub use verdict::{MATTERS, Verdict};
 
@@ -47,9 +47,9 @@ const LEAST_ROUNDS: u128 = 3;
 /// The exit code if nothing was tried: no other verdict has it.
 const NOTHING_TRIED: u8 = 1;
 
-/// Policies to compare.
+/// ComparedPolicies to compare.
 #[derive(Clone, Debug, Default)]
-pub struct Policies {
+pub struct ComparedPolicies {
     /// Their names.
     pub names: Vec<String>,
     /// Their parameters.
@@ -58,14 +58,21 @@ pub struct Policies {
     pub gives_profiles: bool,
 }
 
+impl ComparedPolicies {
+    /// Whether this policy gets profiles.
+    fn gives_to(&self, policy: &Descriptor) -> bool {
+        self.gives_profiles || !policy.learns()
+    }
+}
+
 /// How a trial is done, and where its measurements go.
 #[derive(Clone, Debug)]
 pub struct RunningTrial {
     planned: Planned,
     /// `None`: the one that the machine's configuration names.
-    policies: Option<Policies>,
+    policies: Option<ComparedPolicies>,
     found: Arc<Mutex<Found>>,
-    line: Arc<Mutex<Line>>,
+    line: Arc<Mutex<ProgressLine>>,
 }
 
 impl RunningTrial {
@@ -79,7 +86,7 @@ impl RunningTrial {
         block: Duration,
         duration: Option<Duration>,
         seed: u64,
-        policies: Option<Policies>,
+        policies: Option<ComparedPolicies>,
     ) -> Result<Self, BadInput> {
         let duration = duration.unwrap_or(DURATION);
         let blocks = duration.as_nanos() / block.as_nanos().max(1);
@@ -100,7 +107,7 @@ impl RunningTrial {
     }
 
     /// The policies that the trial makes itself: all but the first.
-    fn others(&self) -> impl Iterator<Item = (&Policies, &'static Descriptor)> {
+    fn others(&self) -> impl Iterator<Item = (&ComparedPolicies, &'static Descriptor)> {
         let all = self.policies.iter();
         all.flat_map(|of| of.names.iter().skip(1).map(move |name| (of, name)))
             .filter_map(|(of, name)| Some((of, descriptor(name)?)))
@@ -141,30 +148,25 @@ impl RunningTrial {
     pub fn print(&self, tried: Tried, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
         self.line.lock().show("");
         let Tried { policy, interrupted, ended } = tried;
-        let block_seconds = self.planned.block.as_secs_f64();
-        let found = self.found.lock().clone();
-        let report = |of: (usize, &str)| Report::new(of, &found, block_seconds, interrupted);
-        let has_tried = match &self.policies {
-            None => {
-                let report = report((0, &policy));
-                if json {
-                    report.json(out)?
-                } else {
-                    report.print(out)?
-                }
-                report.verdict != Verdict::NothingWasTried
-            }
-            Some(Policies { names, .. }) => {
-                let all = names.iter().map(String::as_str).enumerate().map(report);
-                let all = Comparison::new(all.collect(), &found);
-                if json {
-                    all.json(out)?
-                } else {
-                    all.print(out)?
-                }
-                all.policies.iter().any(|report| report.verdict != Verdict::NothingWasTried)
-            }
+        let names = match &self.policies {
+            None => std::slice::from_ref(&policy),
+            Some(compared) => &compared.names,
         };
+        let found = self.found.lock().clone();
+        let block_seconds = self.planned.block.as_secs_f64();
+        let mut reports = Vec::new();
+        for of in names.iter().map(String::as_str).enumerate() {
+            reports.push(Report::new(of, &found, block_seconds, interrupted));
+        }
+        let has_tried = reports.iter().any(|of| of.verdict != Verdict::NothingWasTried);
+        match (&self.policies, &*reports) {
+            (None, [report]) if json => report.json(out)?,
+            (None, [report]) => report.print(out)?,
+            _ => {
+                let all = PolicyComparison::new(reports, &found);
+                if json { all.json(out)? } else { all.print(out)? }
+            }
+        }
         out.flush()?;
         ended?;
         if let Some(why) = self.broken() {
@@ -181,18 +183,16 @@ impl RunningTrial {
 impl Trial for RunningTrial {
     fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy> {
         let Self { planned, found, .. } = self.clone();
-        let gets_profiles =
-            |policy: &Descriptor, of: &Policies| of.gives_profiles || !policy.learns();
         self.found.lock().policy = policy.name();
         let first =
             self.policies.as_ref().and_then(|of| Some((of, descriptor(of.names.first()?)?)));
-        let first = Candidate {
+        let first = CandidatePolicy {
             policy,
-            gets_profiles: first.is_none_or(|(of, policy)| gets_profiles(policy, of)),
+            gets_profiles: first.is_none_or(|(of, policy)| of.gives_to(policy)),
         };
         let others = self.others().filter_map(|(of, policy)| {
             let made = of.parameters.make(policy.name)?;
-            Some(Candidate { policy: made, gets_profiles: gets_profiles(policy, of) })
+            Some(CandidatePolicy { policy: made, gets_profiles: of.gives_to(policy) })
         });
         let candidates = std::iter::once(first).chain(others).collect();
         Box::new(PolicyOnTrial::new(candidates, domain, planned, found))
@@ -220,7 +220,8 @@ impl Trial for RunningTrial {
 /// Draws the order of the blocks of each round.
 fn order(rounds: usize, policies: usize, seed: u64) -> Vec<(usize, Arm)> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let round = |round| {
+    let mut order = Vec::new();
+    for round in 0..rounds {
         let mut arms: Vec<Arm> = (0..policies).map(Arm::With).collect();
         arms.push(Arm::Without);
         // As Fisher and Yates: from the last place on, each gets one of those that are left.
@@ -228,7 +229,7 @@ fn order(rounds: usize, policies: usize, seed: u64) -> Vec<(usize, Arm)> {
             let other = rng.next_u64() % (place as u64 + 1);
             arms.swap(place, usize::try_from(other).unwrap_or(place));
         }
-        arms.into_iter().map(move |arm| (round, arm)).collect::<Vec<_>>()
-    };
-    (0..rounds).flat_map(round).collect()
+        order.extend(arms.into_iter().map(|arm| (round, arm)));
+    }
+    order
 }

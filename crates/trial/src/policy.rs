@@ -11,7 +11,7 @@ use fairways_core::{
 use parking_lot::Mutex;
 
 use super::found::{Arm, Found};
-use super::learner::{Candidate, Learner};
+use super::learner::{CandidatePolicy, LearningPolicy};
 use super::plan::limits;
 use super::progress::Doing;
 
@@ -33,7 +33,7 @@ pub(crate) struct Planned {
 }
 
 /// A program that runs.
-struct Running {
+struct StartedProgram {
     app: AppId,
     wish: Wish,
     profile: Option<Arc<Profile>>,
@@ -43,8 +43,8 @@ struct Running {
 pub(crate) struct PolicyOnTrial {
     name: &'static str,
     /// Those that have not begun to learn.
-    waiting: VecDeque<Candidate>,
-    learner: Option<Learner>,
+    waiting: VecDeque<CandidatePolicy>,
+    learner: Option<LearningPolicy>,
     /// By policy: its plan, if it limits any program.
     plans: Vec<Option<Partition>>,
     domain: u32,
@@ -52,7 +52,7 @@ pub(crate) struct PolicyOnTrial {
     found: Arc<Mutex<Found>>,
     state: State,
     levers: Option<Levers>,
-    running: Vec<Running>,
+    running: Vec<StartedProgram>,
     /// The number of the next plan.
     next: PlanId,
     /// The plan of the block.
@@ -69,7 +69,7 @@ enum State {
 
 impl PolicyOnTrial {
     pub(crate) fn new(
-        candidates: VecDeque<Candidate>,
+        candidates: VecDeque<CandidatePolicy>,
         domain: u32,
         planned: Planned,
         found: Arc<Mutex<Found>>,
@@ -125,16 +125,14 @@ impl PolicyOnTrial {
     fn begin_learning(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(candidate) = self.waiting.pop_front() else { return };
         let Planned { learn, block, order } = &self.planned;
-        let mut learner = Learner::new(candidate, self.next, at.after(*learn));
+        let mut learner = LearningPolicy::new(candidate, self.next, at.after(*learn));
         let still = u32::try_from(self.waiting.len() + 1).unwrap_or(u32::MAX);
         let blocks = u32::try_from(order.len()).unwrap_or(u32::MAX);
         let left = learn.saturating_mul(still).saturating_add(block.saturating_mul(blocks));
         self.found.lock().does(self.domain, Doing::Learning(self.plans.len()), at.after(left));
         let machine = self.levers.map(Event::Machine);
-        let started = self.running.iter().map(|Running { app, wish, profile }| Event::Started {
-            app: *app,
-            wish: *wish,
-            profile: profile.clone(),
+        let started = self.running.iter().map(|StartedProgram { app, wish, profile }| {
+            Event::Started { app: *app, wish: *wish, profile: profile.clone() }
         });
         for event in machine.into_iter().chain(started) {
             learner.handle(at, &event, act);
@@ -153,22 +151,22 @@ impl PolicyOnTrial {
     /// Begins the block at this place or the next one with a plan to try, or ends the trial.
     fn begin(&mut self, place: usize, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let order = &self.planned.order;
-        let is_tried = |place: &usize| self.is_tried(order[*place].1);
-        let mut blocks = (place..order.len()).filter(is_tried);
-        let Some(place) = blocks.next() else {
+        let places = (0..order.len()).filter(|place| self.is_tried(order[*place].1));
+        let places: Vec<usize> = places.collect();
+        let done = places.iter().filter(|own| **own < place).count();
+        let Some(&place) = places.get(done) else {
             self.end(None);
             self.plan(Arm::Without, "the trial is over", act);
             return;
         };
-        let left = 1 + blocks.count();
-        let all = (0..order.len()).filter(is_tried).count();
+        let (all, left) = (places.len(), places.len() - done);
         let (round, arm) = order[place];
         self.state = State::Block(place, at);
         {
             let mut found = self.found.lock();
             let left_blocks = u32::try_from(left).unwrap_or(u32::MAX);
             let end = at.after(self.planned.block.saturating_mul(left_blocks));
-            found.does(self.domain, Doing::Block { number: all - left + 1, of: all, arm }, end);
+            found.does(self.domain, Doing::Block { number: done + 1, of: all, arm }, end);
             found.block(self.domain, round, arm);
         }
         let reason = match arm {
@@ -192,7 +190,7 @@ impl PolicyOnTrial {
         // A program that started later may fill every way.
         let all = Resources { mask: WayMask::full(llc.ways), bandwidth: None };
         let mut partition = Partition::default();
-        for &Running { app, .. } in &self.running {
+        for &StartedProgram { app, .. } in &self.running {
             let own = decided.and_then(|plan| plan.resources_of(app)).unwrap_or(all);
             let cluster = partition.clusters().iter().position(|of| *of == own);
             let cluster = cluster.and_then(|cluster| u32::try_from(cluster).ok());
@@ -255,7 +253,7 @@ impl PolicyOnTrial {
             Event::Machine(levers) => self.levers = Some(*levers),
             Event::Started { app, wish, profile } => {
                 let (wish, profile) = (*wish, profile.clone());
-                self.running.push(Running { app: *app, wish, profile });
+                self.running.push(StartedProgram { app: *app, wish, profile });
                 self.found.lock().objective(self.domain, *app, wish.objective);
             }
             Event::Wished { app, wish } => {

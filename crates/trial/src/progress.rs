@@ -27,12 +27,16 @@ pub(crate) enum Doing {
 pub(crate) fn progress(found: &Found, policies: &[String], at: Time) -> Option<String> {
     let of = found.domains.values().filter(|domain| !domain.is_over());
     let domain = of.max_by_key(|domain| domain.ends_at)?;
-    let name = |policy: usize| policies.get(policy).map_or(found.policy, String::as_str);
+    let policy = match domain.doing {
+        Doing::Learning(policy) | Doing::Block { arm: Arm::With(policy), .. } => policy,
+        _ => 0,
+    };
+    let name = policies.get(policy).map_or(found.policy, String::as_str);
     let doing = match domain.doing {
         Doing::Nothing => return None,
-        Doing::Learning(policy) => format!("{} decides", name(policy)),
-        Doing::Block { number, of, arm: Arm::With(policy) } => {
-            format!("block {number} of {of}, with the plan of {}", name(policy))
+        Doing::Learning(_) => format!("{name} decides"),
+        Doing::Block { number, of, arm: Arm::With(_) } => {
+            format!("block {number} of {of}, with the plan of {name}")
         }
         Doing::Block { number, of, arm: Arm::Without } => {
             format!("block {number} of {of}, without partitioning")
@@ -46,11 +50,11 @@ pub(crate) fn progress(found: &Found, policies: &[String], at: Time) -> Option<S
 
 /// The line on standard error, if that is a terminal.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct ProgressLine {
     shown: String,
 }
 
-impl Line {
+impl ProgressLine {
     /// Shows this text in place of what is shown.
     pub(crate) fn show(&mut self, text: &str) {
         let mut terminal = std::io::stderr();

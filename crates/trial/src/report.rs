@@ -26,7 +26,7 @@ pub(crate) struct Report {
     /// Why nothing was tried, if that is the verdict.
     pub(crate) since: Option<&'static str>,
     /// By domain.
-    plan: Vec<Plan>,
+    plan: Vec<TriedPlan>,
     /// The difference of the geometric mean of IPC; `None` if nothing was measured.
     pub(crate) ipc: Option<Difference>,
     /// Number of programs in that mean.
@@ -49,20 +49,20 @@ pub(crate) struct Report {
 
 /// A policy's plan in a domain.
 #[derive(Serialize)]
-struct Plan {
+struct TriedPlan {
     domain: u32,
     /// Why it was not tried; `None` if it was.
     untried: Option<&'static str>,
     /// The policy's reason for it.
     reason: String,
-    clusters: Vec<Cluster>,
+    clusters: Vec<TriedCluster>,
     /// The ways as letters, the highest first.
     #[serde(skip)]
     bar: String,
 }
 
 #[derive(Serialize)]
-struct Cluster {
+struct TriedCluster {
     mask: String,
     ways: u32,
     /// Its limit of memory bandwidth, with the unit; `None` without one.
@@ -70,20 +70,23 @@ struct Cluster {
     programs: Vec<String>,
 }
 
-impl Plan {
+impl TriedPlan {
     fn new(domain: u32, attempt: &Attempt, found: &Found) -> Self {
-        let cluster = |(number, mask): (u32, fairways_core::WayMask)| Cluster {
-            mask: mask.to_string(),
-            ways: mask.count(),
-            bandwidth: attempt.level(number as usize),
-            programs: attempt.plan.members(number).map(|app| found.name(app)).collect(),
-        };
+        let mut clusters = Vec::new();
+        for (number, mask) in (0..).zip(attempt.plan.masks()) {
+            clusters.push(TriedCluster {
+                mask: mask.to_string(),
+                ways: mask.count(),
+                bandwidth: attempt.level(clusters.len()),
+                programs: attempt.plan.members(number).map(|app| found.name(app)).collect(),
+            });
+        }
         let llc = attempt.levers.map(|levers| levers.llc);
         Self {
             domain,
             untried: attempt.untried,
             reason: attempt.reason.clone(),
-            clusters: (0..).zip(attempt.plan.masks()).map(cluster).collect(),
+            clusters,
             bar: llc.map_or(String::new(), |llc| bar(&attempt.plan, llc.ways)),
         }
     }
@@ -95,7 +98,8 @@ impl Plan {
         }
         let Self { bar, reason, .. } = self;
         writeln!(out, "{}", fold(&format!("plan{of}  {bar}  {reason}"), 2))?;
-        for (number, Cluster { ways, bandwidth, programs, .. }) in self.clusters.iter().enumerate()
+        for (number, TriedCluster { ways, bandwidth, programs, .. }) in
+            self.clusters.iter().enumerate()
         {
             let unit = if *ways == 1 { "way" } else { "ways" };
             let most = bandwidth.as_ref().map_or(String::new(), |most| format!(", at most {most}"));
@@ -178,7 +182,7 @@ impl Report {
         let (mut plan, mut programs) = (Vec::new(), Vec::new());
         for (&domain, of) in &found.domains {
             let attempt = of.attempts.get(number);
-            plan.extend(attempt.map(|attempt| Plan::new(domain, attempt, found)));
+            plan.extend(attempt.map(|attempt| TriedPlan::new(domain, attempt, found)));
             for app in of.programs().into_iter().filter(|_| of.tries(arms)) {
                 let measured = |measure: Measure| {
                     let pairs = of.pairs(app, measure, arms);

@@ -14,8 +14,8 @@ use super::*;
 
 const WAYS: u32 = 8;
 
-/// A policy that has learned nothing: it makes plans by its clock, and notes what it is told.
-struct Scripted {
+/// A policy that has learned nothing: it makes plans by its clock, and notes what it sees.
+struct ScriptedPolicy {
     /// Seconds since it began, the ways of program 0, and the reason.
     plans: Vec<(u64, u32, &'static str)>,
     began: Option<Time>,
@@ -26,10 +26,10 @@ struct Scripted {
 fn scripted(plans: &[(u64, u32, &'static str)]) -> (Box<dyn Policy>, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (plans, began, made) = (plans.to_vec(), None, 0);
-    (Box::new(Scripted { plans, began, made, seen: Arc::clone(&seen) }), seen)
+    (Box::new(ScriptedPolicy { plans, began, made, seen: Arc::clone(&seen) }), seen)
 }
 
-impl Policy for Scripted {
+impl Policy for ScriptedPolicy {
     fn name(&self) -> &'static str {
         "scripted"
     }
@@ -49,10 +49,10 @@ impl Policy for Scripted {
             }
             _ => {}
         }
-        let due = |after: &u64| began.after(Duration::from_secs(*after)) <= at;
-        while let Some((_, ways, reason)) =
-            self.plans.first().filter(|(after, ..)| due(after)).copied()
-        {
+        while let Some(&(after, ways, reason)) = self.plans.first() {
+            if began.after(Duration::from_secs(after)) > at {
+                break;
+            }
             self.plans.remove(0);
             let mut partition = Partition::default();
             let own = partition.add_cluster(WayMask::span(0, ways));
@@ -68,7 +68,7 @@ impl Policy for Scripted {
 }
 
 /// A machine with one program that is twice as fast with half of the ways as with all.
-struct Bench {
+struct OneProgramMachine {
     policy: Box<dyn Policy>,
     at: Time,
     alarm: Option<Time>,
@@ -81,16 +81,16 @@ struct Bench {
     tried: Vec<u32>,
 }
 
-impl Bench {
+impl OneProgramMachine {
     fn start(trial: &RunningTrial, policy: Box<dyn Policy>, refuses: bool) -> Self {
         let policy = trial.of(0, policy);
         let (at, alarm, now, ways) = (Time::ZERO, None, None, WAYS);
         let tried = Vec::new();
-        let mut bench = Self { policy, at, alarm, now, ways, watched: None, refuses, tried };
-        bench.report(&Event::Machine(Llc::with_ways(Ways::new(WAYS).unwrap()).into()));
-        bench.report(&started());
+        let mut machine = Self { policy, at, alarm, now, ways, watched: None, refuses, tried };
+        machine.report(&Event::Machine(Llc::with_ways(Ways::new(WAYS).unwrap()).into()));
+        machine.report(&started());
         trial.named(AppId(0), "web");
-        bench
+        machine
     }
 
     fn report(&mut self, event: &Event) {
@@ -157,7 +157,7 @@ fn started() -> Event {
     Event::Started { app: AppId(0), wish: Wish::default(), profile: Some(Arc::new(profile)) }
 }
 
-fn trial(policies: Option<Policies>) -> RunningTrial {
+fn trial(policies: Option<ComparedPolicies>) -> RunningTrial {
     let second = Duration::from_secs(1);
     RunningTrial::new(second * 60, second, Some(second * 12), 1, policies).unwrap()
 }
@@ -176,10 +176,10 @@ fn the_last_decision_is_tried() {
     let trial = trial(None);
     let plans = [(0, 2, "first"), (50, 4, "better"), (59, 1, lfoc::SAMPLING)];
     let (policy, _) = scripted(&plans);
-    let mut bench = Bench::start(&trial, policy, false);
-    bench.run(&trial, Time::ZERO.after(Duration::from_secs(100)));
+    let mut machine = OneProgramMachine::start(&trial, policy, false);
+    machine.run(&trial, Time::ZERO.after(Duration::from_secs(100)));
     assert!(trial.found.lock().is_over());
-    assert!(bench.tried[3..].iter().all(|ways| [4, WAYS].contains(ways)), "{:?}", bench.tried);
+    assert!(machine.tried[3..].iter().all(|ways| [4, WAYS].contains(ways)), "{:?}", machine.tried);
     assert_eq!(trial.verdict(0), Verdict::Helped);
     let (text, ended) = printed(&trial, false);
     ended.unwrap();
@@ -201,9 +201,9 @@ fn nothing_to_try_is_said_with_the_reason() {
     ];
     for (plans, refuses, why) in cases {
         let trial = trial(None);
-        let mut bench = Bench::start(&trial, scripted(plans).0, refuses);
-        bench.run(&trial, Time::ZERO.after(Duration::from_secs(100)));
-        assert_eq!(bench.at, Time::ZERO.after(Duration::from_secs(60)), "{why}");
+        let mut machine = OneProgramMachine::start(&trial, scripted(plans).0, refuses);
+        machine.run(&trial, Time::ZERO.after(Duration::from_secs(100)));
+        assert_eq!(machine.at, Time::ZERO.after(Duration::from_secs(60)), "{why}");
         assert_eq!(trial.verdict(0), Verdict::NothingWasTried);
         let (text, ended) = printed(&trial, false);
         let first = format!("scripted: nothing was tried, since {why}");
@@ -217,8 +217,8 @@ fn nothing_to_try_is_said_with_the_reason() {
 #[test]
 fn what_a_trial_has_not_come_to_is_said() {
     let trial = trial(None);
-    let mut bench = Bench::start(&trial, scripted(&[(0, 4, "half")]).0, false);
-    bench.run(&trial, Time::ZERO.after(Duration::from_secs(30)));
+    let mut machine = OneProgramMachine::start(&trial, scripted(&[(0, 4, "half")]).0, false);
+    machine.run(&trial, Time::ZERO.after(Duration::from_secs(30)));
     let tried = Tried { policy: "scripted".to_owned(), interrupted: true, ended: Ok(()) };
     let mut out = Vec::new();
     let ended = trial.print(tried, false, &mut out);
@@ -233,11 +233,12 @@ fn what_a_trial_has_not_come_to_is_said() {
 #[test]
 fn each_policy_learns_as_if_it_were_the_first() {
     let names = ["ucp", "stock"].map(str::to_owned).to_vec();
-    let trial = trial(Some(Policies { names, ..Policies::default() }));
+    let trial = trial(Some(ComparedPolicies { names, ..ComparedPolicies::default() }));
     let (first, _) = scripted(&[(0, 4, "half"), (10, 2, "quarter")]);
     let (second, seen) = scripted(&[(0, 1, "one"), (10, 4, "half")]);
     let candidates = [(first, true), (second, false)];
-    let candidates = candidates.map(|(policy, gets_profiles)| Candidate { policy, gets_profiles });
+    let candidates =
+        candidates.map(|(policy, gets_profiles)| CandidatePolicy { policy, gets_profiles });
     let Planned { order, .. } = &trial.planned;
     assert_eq!(order.len(), 12);
     let of = PolicyOnTrial::new(
@@ -246,28 +247,30 @@ fn each_policy_learns_as_if_it_were_the_first() {
         trial.planned.clone(),
         Arc::clone(&trial.found),
     );
-    let mut bench = Bench::start(&trial, scripted(&[]).0, false);
-    bench.policy = Box::new(of);
-    bench.report(&Event::Machine(Llc::with_ways(Ways::new(WAYS).unwrap()).into()));
-    bench.report(&started());
-    bench.run(&trial, Time::ZERO.after(Duration::from_secs(200)));
-    assert_eq!(bench.at, Time::ZERO.after(Duration::from_secs(2 * 60 + 12)));
+    let mut machine = OneProgramMachine::start(&trial, scripted(&[]).0, false);
+    machine.policy = Box::new(of);
+    machine.report(&Event::Machine(Llc::with_ways(Ways::new(WAYS).unwrap()).into()));
+    machine.report(&started());
+    machine.run(&trial, Time::ZERO.after(Duration::from_secs(200)));
+    assert_eq!(machine.at, Time::ZERO.after(Duration::from_secs(2 * 60 + 12)));
     let seen = seen.lock();
     let expected = ["started 0 without profile", "applied 0", "applied 1"];
     assert_eq!(*seen, expected);
-    let decided = |policy| trial.decided(0, policy).unwrap().mask_of(AppId(0)).unwrap().count();
-    assert_eq!([decided(0), decided(1)], [2, 4]);
+    for (policy, ways) in [(0, 2), (1, 4)] {
+        let plan = trial.decided(0, policy).unwrap();
+        assert_eq!(plan.mask_of(AppId(0)).map(WayMask::count), Some(ways));
+    }
 }
 
 #[test]
 fn progress_names_the_policy_and_the_time_that_is_left() {
     let trial = trial(None);
-    let mut bench = Bench::start(&trial, scripted(&[(0, 4, "half")]).0, false);
-    let line = |at: Time| progress(&trial.found.lock(), &[], at).unwrap();
-    assert_eq!(line(Time::ZERO), "scripted decides; 1m 12s left");
-    bench.run(&trial, Time::ZERO.after(Duration::from_secs(60)));
-    let text = line(bench.at);
+    let mut machine = OneProgramMachine::start(&trial, scripted(&[(0, 4, "half")]).0, false);
+    let text = progress(&trial.found.lock(), &[], Time::ZERO);
+    assert_eq!(text.as_deref(), Some("scripted decides; 1m 12s left"));
+    machine.run(&trial, Time::ZERO.after(Duration::from_secs(60)));
+    let text = progress(&trial.found.lock(), &[], machine.at).unwrap();
     assert!(text.starts_with("block 1 of 12, with") && text.ends_with("; 12s left"), "{text}");
-    bench.run(&trial, Time::ZERO.after(Duration::from_secs(100)));
-    assert_eq!(progress(&trial.found.lock(), &[], bench.at), None);
+    machine.run(&trial, Time::ZERO.after(Duration::from_secs(100)));
+    assert_eq!(progress(&trial.found.lock(), &[], machine.at), None);
 }

@@ -203,12 +203,12 @@ impl RunFlags {
         let is_model = matches!(machine, Machine::Model);
         let of = MachineUse { is_model, is_dynamic: true, is_memory_limited };
         let flag = if others.is_empty() { "--policy" } else { "--policies" };
-        let all = || std::iter::once(policy).chain(others.iter().copied());
-        let names: Vec<&str> = all().map(|policy| policy.name).collect();
+        let all: Vec<&Descriptor> = std::iter::once(policy).chain(others.iter().copied()).collect();
+        let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
         suits::check(flag, &names, of)?;
         check_requests(flag, &names, &self.set, of, &self.world)?;
         let given = policies::parameters(&self.set)?;
-        let known = self.known_profiles || all().any(|policy| !policy.learns());
+        let known = self.known_profiles || all.iter().any(|policy| !policy.learns());
         let (duration, instructions) = (self.duration.unwrap_or(DURATION), self.instructions);
         let (made, parameters) = policies::make(policy.name, given)?;
         let on = match machine {
@@ -218,11 +218,11 @@ impl RunFlags {
                 let schedules = policy.schedules();
                 let mut world = self.chip.checked(preset, scale, &self.world, schedules)?;
                 world.warn(&names);
-                let uses_profiles = |policy: &Descriptor| {
-                    policy.learns() && self.known_profiles
-                        || policy.knows == KnowledgeSource::Profiles
-                };
-                if all().any(uses_profiles) {
+                let uses_profiles = all.iter().any(|policy| {
+                    policy.knows == KnowledgeSource::Profiles
+                        || policy.learns() && self.known_profiles
+                });
+                if uses_profiles {
                     world.measure_profiles(self.chip.profile_time)?;
                 }
                 On::Chip(Box::new(world))

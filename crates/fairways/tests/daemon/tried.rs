@@ -6,17 +6,23 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::common::{Machine, can, end, eventually, this};
-use super::running::configure;
 
 fn command(machine: &Machine, duration: &str) -> Command {
-    let mut command = Command::new(this());
-    command.arg("trial").args(machine.places("run")).args(["--policy", "equal", "--json"]);
+    let mut command = command_of("trial", machine, &["--policy", "equal"]);
     command.args(["--learn", "1s", "--block", "300ms", "--duration", duration]);
-    command.args(["--counters", "emulator", "--clock", "emulator"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// A command that manages all programs of the machine, by its counters and its clock.
+fn command_of(verb: &str, machine: &Machine, flags: &[&str]) -> Command {
+    let mut command = Command::new(this());
+    command.arg(verb).args(machine.places("run")).args(flags).arg("--json");
+    command.args(["--counters", "emulator", "--clock", "emulator", "--log-level", "warn"]);
     for (program, pid) in &machine.pids {
         command.arg("--program").arg(format!("{}=pid:{pid}", program.replace(':', "-")));
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::null());
     command
 }
 
@@ -60,66 +66,54 @@ fn a_trial_compares_every_program_and_puts_all_back() {
 }
 
 /// Several policies in one trial, on programs that ran before the daemon and its monitoring groups
-/// were there: each verdict names its plan, and a plan that harms is said to harm.
+/// were there. With ways of its own a program is better off beside one that streams, and worse off
+/// beside one that uses no cache; each verdict names its plan, and nothing is tried without limits.
 #[test]
 fn a_trial_compares_policies_on_programs_that_ran_before() {
     if !can(&[]) {
         return;
     }
-    let machine = Machine::start("mlr:500K,mload:60M,lookbusy");
-    let tasks: Vec<i32> = machine.pids.values().copied().collect();
-    let before = machine.snapshot(&tasks);
-    let pid = |program: &str| format!("select = \"pid:{}\"", machine.pids[program]);
-    let greedy = format!("{}\nbaseline_ways = 7", pid("mload:60M"));
-    let programs =
-        [("reads", &*pid("mlr:500K")), ("streams", &*greedy), ("works", &*pid("lookbusy"))];
-    configure(&machine, "policy = \"static\"", &programs);
-    let flags = ["--counters", "emulator", "--clock", "emulator"];
-    let config = machine.at("fairways.toml");
-    let mut run = Command::new(this());
-    run.args(["run", "--observe", "--policy", "stock", "--duration", "2s", "--config"])
-        .arg(&config);
-    let ran = run.args(flags).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    for (programs, verdict, worse_off) in [
+        ("mlr:500K,mload:60M,lookbusy", "helped", json!([])),
+        ("mlr:500K,lookbusy", "did_harm", json!(["mlr-500K"])),
+    ] {
+        let machine = Machine::start(programs);
+        let tasks: Vec<i32> = machine.pids.values().copied().collect();
+        let before = machine.snapshot(&tasks);
+        let mut observes = command_of("run", &machine, &["--observe", "--policy", "stock"]);
+        let observed = observes.args(["--duration", "2s"]).output().unwrap();
+        assert_eq!(observed.status.code(), Some(0), "{observed:?}");
 
-    let trial = |policies: &str| {
-        let mut trial = Command::new(this());
-        trial.args(["trial", "--policies", policies, "--learn", "1s", "--block", "300ms"]);
-        trial.args(["--duration", "6s", "--json", "--config"]).arg(&config).args(flags);
-        let output = trial.stdin(Stdio::null()).output().unwrap();
-        let report: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|why| panic!("{why}: {output:?}"));
-        (output.status.code(), report)
-    };
-    let (code, found) = trial("equal,static,stock");
-    assert_eq!(code, Some(0), "{found}");
-    let found_of: Vec<_> = found["policies"].as_array().unwrap().iter().collect();
-    let verdicts: Vec<_> = found_of.iter().map(|of| of["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["helped", "did_harm", "nothing_was_tried"], "{found}");
-    assert_eq!(
-        (&found["best"]["policy"], &found["best"]["next"]["policy"]),
-        (&json!("equal"), &json!("static")),
-        "{found}"
-    );
-    assert_eq!(found_of[1]["worse_off"], json!(["reads"]), "{found}");
-    let ways = |of: &Value, program: &str| -> u64 {
-        let clusters = of["plan"][0]["clusters"].as_array().unwrap().iter();
-        let mut own = clusters
-            .filter(|cluster| cluster["programs"].as_array().unwrap().contains(&json!(program)));
-        own.next().unwrap()["ways"].as_u64().unwrap()
-    };
-    assert_eq!(ways(found_of[1], "streams"), 7, "{found}");
-    assert!(ways(found_of[0], "reads") > ways(found_of[1], "reads"), "{found}");
-    assert_eq!(machine.snapshot(&tasks), before);
+        let mut tries = command_of("trial", &machine, &["--policies", "equal,stock"]);
+        tries.args(["--learn", "1s", "--block", "300ms", "--duration", "5s"]);
+        let tried = tries.output().unwrap();
+        assert_eq!(tried.status.code(), Some(0), "{tried:?}");
+        let found: Value = serde_json::from_slice(&tried.stdout).unwrap();
+        let [equal, stock] = [0, 1].map(|policy| &found["policies"][policy]);
+        assert_eq!(
+            (&equal["verdict"], &equal["worse_off"]),
+            (&json!(verdict), &worse_off),
+            "{found}"
+        );
+        assert_eq!(found["best"]["policy"].is_string(), verdict == "helped", "{found}");
+        let clusters = equal["plan"][0]["clusters"].as_array().unwrap();
+        assert_eq!(clusters.len(), tasks.len(), "{found}");
+        let is_limited = clusters.iter().all(|of| of["ways"].as_u64() < Some(7));
+        assert!(is_limited && equal["plan"][0]["untried"].is_null(), "{found}");
+        let since = "it lets every program fill every way";
+        assert_eq!(
+            (&stock["verdict"], &stock["since"]),
+            (&json!("nothing_was_tried"), &json!(since)),
+            "{found}"
+        );
+        assert_eq!(machine.snapshot(&tasks), before);
 
-    // Where no policy limits a program, that is the verdict, with its exit code.
-    let (code, found) = trial("stock");
-    assert_eq!(code, Some(1), "{found}");
-    assert_eq!(
-        (&found["best"], &found["policies"][0]["since"]),
-        (&json!(null), &json!("it lets every program fill every way"))
-    );
-    assert_eq!(machine.snapshot(&tasks), before);
+        let mut nothing = command_of("trial", &machine, &["--policy", "stock"]);
+        let output = nothing.args(["--learn", "100ms"]).output().unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &found["since"]), (Some(1), &json!(since)), "{found}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
 }
 
 /// When it is ended early, by a user or by `timeout`, it puts everything back, and reports what it

@@ -10,7 +10,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{repeated, time};
 use fairways_command_kit::policies::{SharedParameters, is_program};
 use fairways_policy::{Descriptor, descriptor};
-use fairways_trial::{Policies, RunningTrial};
+use fairways_trial::{ComparedPolicies, RunningTrial};
 
 use super::Run;
 use super::policies::PolicyName;
@@ -89,7 +89,7 @@ impl Trial {
                 of.policy = Some(names[0].clone());
                 // A host reports only profiles that its configuration names.
                 let gives_profiles = of.known_profiles || machine.is_none();
-                Some(Policies { names: names.clone(), parameters, gives_profiles })
+                Some(ComparedPolicies { names: names.clone(), parameters, gives_profiles })
             }
         };
         RunningTrial::new(*learn, *block, of.duration, of.world.seed, compared)
