@@ -56,6 +56,6 @@ impl Attempt {
 /// Whether a plan limits any program.
 pub(crate) fn limits(plan: &Partition, levers: &Levers) -> bool {
     let full = WayMask::full(levers.llc.ways);
-    let of = plan.placements().iter().filter_map(|place| plan.resources_of(place.app));
-    of.into_iter().any(|of| of.mask != full || of.bandwidth.is_some())
+    let mut each = plan.placements().iter().filter_map(|place| plan.resources_of(place.app));
+    each.any(|of| of.mask != full || of.bandwidth.is_some())
 }

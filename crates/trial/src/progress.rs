@@ -43,8 +43,8 @@ pub(crate) fn progress(found: &Found, policies: &[String], at: Time) -> Option<S
         }
     };
     // A second that has begun is left.
-    let left =
-        Duration::from_secs(domain.ends_at.since(at).as_nanos().div_ceil(1_000_000_000) as u64);
+    let left = domain.ends_at.since(at);
+    let left = Duration::from_secs(left.as_secs() + u64::from(left.subsec_nanos() > 0));
     Some(format!("{doing}; {} left", humantime::format_duration(left)))
 }
 
