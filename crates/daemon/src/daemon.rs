@@ -288,7 +288,7 @@ impl Daemon {
                 self.decide(domain, at, &event);
             }
             self.journals.settle(at);
-            if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
+            if self.rules.trial.as_ref().is_some_and(|trial| trial.follow(at)) {
                 break;
             }
             if let Some(see) = &after_each

@@ -148,7 +148,7 @@ fn look_after(
     on: Option<Box<dyn Trial>>,
     shows: impl Fn(&Config) -> bool,
 ) -> anyhow::Result<Ended> {
-    let mut checked = Checked::new(args)?;
+    let (mut checked, mut counters) = (Checked::new(args)?, Vec::new());
     if let Some(on) = on {
         if checked.mode() != "manage" {
             let wrong = "a trial gives out ways: expected none of --dry-run, --observe and \
@@ -163,6 +163,7 @@ fn look_after(
         checked.duration = None;
         // What a trial does is not what the policy decides.
         checked.config.journal.file = None;
+        counters = on.counters();
         checked.rules.trial = Some(on);
     }
     logging::start(checked.config.log)?;
@@ -172,6 +173,9 @@ fn look_after(
     // Before anything is read that others can write, and before other threads exist.
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
+    if !counters.is_empty() {
+        daemon.count_also(&counters);
+    }
     let followed = daemon.follow(Some(args), &signals);
     let without_plan = daemon.without_plan(signals.ended());
     let (status, ended) = daemon.end();

@@ -1,17 +1,20 @@
 //! How a daemon, or another machine, runs a trial of its policy.
 
-use fairways_core::{AppId, Policy};
+use fairways_core::{AppId, Counter, Policy, Time};
 
 /// A trial of what a policy decides.
 pub trait Trial {
-    /// A domain's policy, on trial.
+    /// A domain's policy, on trial, with those that the trial compares it with.
     fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy>;
 
     /// What a program is called; it may have ended when the trial is over.
     fn named(&self, app: AppId, name: &str);
 
-    /// Whether the trial has found out everything.
-    fn is_over(&self) -> bool;
+    /// The counters that the policies read that it is compared with.
+    fn counters(&self) -> Vec<Counter>;
+
+    /// Shows how far the trial is at this time; returns whether it has found out everything.
+    fn follow(&self, at: Time) -> bool;
 }
 
 /// How a trial ended.

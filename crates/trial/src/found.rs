@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Latencies, Objective, Partition, Sample};
+use fairways_core::{AppId, Counters, Latencies, Objective, Partition, Sample, Time};
+
+use super::plan::Attempt;
+use super::progress::Doing;
 
 /// What is in force in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Arm {
-    /// The policy's plan.
-    With,
+    /// The plan of this policy.
+    With(usize),
     /// All programs may fill every way.
     Without,
 }
@@ -24,24 +27,23 @@ pub(crate) struct Did {
     answered: BTreeMap<u64, u64>,
 }
 
-/// A block.
-#[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) arm: Arm,
-    pub(crate) programs: BTreeMap<AppId, Did>,
-}
-
 /// A domain's blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Domain {
-    pub(crate) blocks: Vec<Block>,
+    /// What the programs did in each block, by its round and what was in force.
+    blocks: BTreeMap<(usize, Arm), BTreeMap<AppId, Did>>,
+    /// The block that is not over.
+    current: Option<(usize, Arm)>,
     objectives: BTreeMap<AppId, Objective>,
     /// Whether the trial is over.
     is_over: bool,
     /// Why it ended early.
     pub(crate) broken: Option<&'static str>,
-    /// The policy's plan, which is switched on and off.
-    pub(crate) decided: Option<Partition>,
+    /// By policy, what became of its plan.
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) doing: Doing,
+    /// When the trial will be over.
+    pub(crate) ends_at: Time,
     /// How often programs came or went in blocks.
     others: BTreeMap<AppId, u32>,
 }
@@ -51,6 +53,8 @@ pub(crate) struct Domain {
 pub(crate) struct Found {
     pub(crate) domains: BTreeMap<u32, Domain>,
     names: BTreeMap<AppId, String>,
+    /// The first policy's name.
+    pub(crate) policy: &'static str,
 }
 
 /// A quantity of a program that is compared.
@@ -71,21 +75,40 @@ impl Found {
         self.domains.entry(id).or_default()
     }
 
-    pub(super) fn begins(&mut self, id: u32) {
-        self.domain(id);
+    pub(super) fn begins(&mut self, id: u32, policies: usize) {
+        self.domain(id).attempts = vec![Attempt::default(); policies];
     }
 
-    pub(super) fn decided(&mut self, id: u32, partition: Option<&Partition>) {
-        self.domain(id).decided = partition.cloned();
+    pub(super) fn does(&mut self, id: u32, doing: Doing, ends_at: Time) {
+        let domain = self.domain(id);
+        (domain.doing, domain.ends_at) = (doing, ends_at);
     }
 
-    pub(super) fn block(&mut self, id: u32, arm: Arm) {
-        self.domain(id).blocks.push(Block { arm, programs: BTreeMap::new() });
+    pub(super) fn decided(&mut self, id: u32, policy: usize, attempt: Attempt) {
+        if let Some(own) = self.domain(id).attempts.get_mut(policy) {
+            *own = attempt;
+        }
+    }
+
+    /// The plan of this policy is in force, as the machine carried it out.
+    pub(super) fn in_force(&mut self, id: u32, policy: usize, actual: &Partition) {
+        if let Some(attempt) = self.domain(id).attempts.get_mut(policy) {
+            attempt.begins(actual);
+        }
+    }
+
+    pub(super) fn block(&mut self, id: u32, round: usize, arm: Arm) {
+        let domain = self.domain(id);
+        domain.blocks.insert((round, arm), BTreeMap::new());
+        domain.current = Some((round, arm));
     }
 
     pub(super) fn ends(&mut self, id: u32, why: Option<&'static str>) {
         let domain = self.domain(id);
         (domain.is_over, domain.broken) = (true, why);
+        if why.is_none() {
+            domain.current = None;
+        }
     }
 
     pub(super) fn other(&mut self, id: u32, app: AppId) {
@@ -116,8 +139,9 @@ impl Found {
     }
 
     fn did(&mut self, id: u32, app: AppId) -> Option<&mut Did> {
-        let block = self.domain(id).blocks.last_mut()?;
-        Some(block.programs.entry(app).or_default())
+        let domain = self.domain(id);
+        let programs = domain.blocks.get_mut(&domain.current?)?;
+        Some(programs.entry(app).or_default())
     }
 
     pub(super) fn sampled(&mut self, id: u32, sample: &Sample) {
@@ -137,9 +161,14 @@ impl Found {
         }
     }
 
+    /// Number of rounds that have begun in any domain.
+    pub(crate) fn rounds(&self) -> usize {
+        self.domains.values().filter_map(Domain::rounds).max().unwrap_or(0)
+    }
+
     /// Whether the trial is over in every domain.
     pub(crate) fn is_over(&self) -> bool {
-        !self.domains.is_empty() && self.domains.values().all(|domain| domain.is_over)
+        !self.domains.is_empty() && self.domains.values().all(Domain::is_over)
     }
 }
 
@@ -159,7 +188,7 @@ impl Domain {
     /// The programs with measurements, in the order of their numbers.
     pub(crate) fn programs(&self) -> Vec<AppId> {
         let mut apps: Vec<AppId> =
-            self.blocks.iter().flat_map(|block| block.programs.keys().copied()).collect();
+            self.blocks.values().flat_map(|programs| programs.keys().copied()).collect();
         apps.sort_unstable();
         apps.dedup();
         apps
@@ -169,9 +198,13 @@ impl Domain {
         self.objectives.get(&app).copied()
     }
 
-    /// What a program did in a block, above nothing; `None` where it was not measured.
-    fn of(&self, block: usize, app: AppId, measure: Measure) -> Option<f64> {
-        let did = self.blocks.get(block)?.programs.get(&app)?;
+    /// What a program did in a block, above nothing; `None` where it was not measured, or the block
+    /// is not over.
+    fn of(&self, block: (usize, Arm), app: AppId, measure: Measure) -> Option<f64> {
+        if self.current == Some(block) {
+            return None;
+        }
+        let did = self.blocks.get(&block)?.get(&app)?;
         let counters = did.counters.unwrap_or_default();
         let ratio = |of: Option<u64>, to: Option<u64>| {
             let (of, to) = (of? as f64, to? as f64);
@@ -190,35 +223,43 @@ impl Domain {
         }
     }
 
-    /// Both values of the pairs of blocks in which a program was measured, with and without.
-    pub(crate) fn pairs(&self, app: AppId, measure: Measure) -> Vec<(f64, f64)> {
-        self.every_pair(app, measure).flatten().collect()
+    /// Both values of the pairs of blocks in which a program was measured.
+    pub(crate) fn pairs(&self, app: AppId, measure: Measure, arms: [Arm; 2]) -> Vec<(f64, f64)> {
+        let rounds = self.rounds().unwrap_or(0);
+        self.every_pair(app, measure, arms, rounds).flatten().collect()
     }
 
-    /// Both values of each pair of blocks; `None` where one was not measured.
+    /// Both values of a pair of blocks of each round; `None` where one was not measured.
     pub(crate) fn every_pair(
         &self,
         app: AppId,
         measure: Measure,
+        arms: [Arm; 2],
+        rounds: usize,
     ) -> impl Iterator<Item = Option<(f64, f64)>> {
-        let pair = move |first: usize| {
-            let (one, other) = (self.of(first, app, measure)?, self.of(first + 1, app, measure)?);
-            match self.blocks[first].arm {
-                Arm::With => Some((one, other)),
-                Arm::Without => Some((other, one)),
-            }
-        };
-        (0..self.whole()).step_by(2).map(pair)
+        (0..rounds).map(move |round| {
+            let [one, other] = arms.map(|arm| self.of((round, arm), app, measure));
+            Some((one?, other?))
+        })
     }
 
-    /// How many blocks make whole pairs: the last one may not be over.
-    fn whole(&self) -> usize {
-        let over = if self.is_over && self.broken.is_none() {
-            self.blocks.len()
-        } else {
-            self.blocks.len().saturating_sub(1)
-        };
-        over / 2 * 2
+    /// Number of rounds that have begun; `None` before the first.
+    fn rounds(&self) -> Option<usize> {
+        self.blocks.keys().map(|(round, _)| round + 1).max()
+    }
+
+    /// Whether the policies of these blocks limited programs here.
+    pub(crate) fn tries(&self, arms: [Arm; 2]) -> bool {
+        arms.iter().all(|arm| match arm {
+            Arm::With(policy) => {
+                self.attempts.get(*policy).is_some_and(|attempt| attempt.untried.is_none())
+            }
+            Arm::Without => true,
+        })
+    }
+
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
     }
 }
 

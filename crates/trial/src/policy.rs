@@ -1,15 +1,19 @@
-//! A policy on trial: it decides for a while, and then its plan is switched on and off.
+//! Policies on trial: each decides for a while, and then their plans are switched on and off.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Levers, Llc, Partition, PlanId, Policy, Time, WayMask, WindowLength,
+    Action, AppId, Event, Levers, Partition, PlanId, Policy, Profile, Resources, Time, WayMask,
+    WindowLength, Wish,
 };
 use parking_lot::Mutex;
 
 use super::found::{Arm, Found};
+use super::learner::{CandidatePolicy, LearningPolicy};
+use super::plan::limits;
+use super::progress::Doing;
 
 /// Windows per block.
 const WINDOWS: u32 = 10;
@@ -19,32 +23,36 @@ const SETTLING: u32 = 3;
 /// How a trial goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// How long the policy decides before the first block.
+    /// How long each policy decides before the first block.
     pub(crate) learn: Duration,
     /// How long a block is.
     pub(crate) block: Duration,
-    /// What is in force in each block.
-    pub(crate) order: Vec<Arm>,
+    /// What is in force in each block, by its round. A round has a block for each policy, and one
+    /// without partitioning.
+    pub(crate) order: Vec<(usize, Arm)>,
 }
 
-/// A domain's policy on trial.
+/// A program that runs.
+struct StartedProgram {
+    app: AppId,
+    wish: Wish,
+    profile: Option<Arc<Profile>>,
+}
+
+/// A domain's policies on trial.
 pub(crate) struct PolicyOnTrial {
-    policy: Box<dyn Policy>,
+    name: &'static str,
+    /// Those that have not begun to learn.
+    waiting: VecDeque<CandidatePolicy>,
+    learner: Option<LearningPolicy>,
+    /// By policy: its plan, if it limits any program.
+    plans: Vec<Option<Partition>>,
     domain: u32,
     planned: Planned,
     found: Arc<Mutex<Found>>,
     state: State,
-    llc: Option<Llc>,
-    /// The programs that run.
-    running: Vec<AppId>,
-    /// When the policy wants to be woken.
-    alarm: Option<Time>,
-    /// When its time to decide ends.
-    learnt: Option<Time>,
-    /// The policy's plans for these programs, with how long each was in force.
-    plans: Vec<(Partition, Duration)>,
-    /// Since when the last plan is in force.
-    since: Time,
+    levers: Option<Levers>,
+    running: Vec<StartedProgram>,
     /// The number of the next plan.
     next: PlanId,
     /// The plan of the block.
@@ -54,104 +62,139 @@ pub(crate) struct PolicyOnTrial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Learning,
-    /// The number of blocks that are over, and when this one began.
+    /// Its place in the order, and when it began.
     Block(usize, Time),
     Over,
 }
 
 impl PolicyOnTrial {
     pub(crate) fn new(
-        policy: Box<dyn Policy>,
+        candidates: VecDeque<CandidatePolicy>,
         domain: u32,
         planned: Planned,
         found: Arc<Mutex<Found>>,
     ) -> Self {
-        found.lock().begins(domain);
+        found.lock().begins(domain, candidates.len());
         Self {
-            policy,
+            name: candidates.front().map_or("trial", |first| first.policy.name()),
+            waiting: candidates,
+            learner: None,
+            plans: Vec::new(),
             domain,
             planned,
             found,
             state: State::Learning,
-            llc: None,
+            levers: None,
             running: Vec::new(),
-            alarm: None,
-            learnt: None,
-            plans: Vec::new(),
-            since: Time::ZERO,
             next: PlanId::default(),
             now: None,
         }
     }
 
-    /// Lets the policy decide.
+    /// Lets a policy decide, or the next one begin.
     fn learn(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { policy, plans, since, next, alarm, learnt, .. } = self;
-        let end = *learnt.get_or_insert(at.after(self.planned.learn));
-        policy.handle(at, event, &mut |action| match action {
-            Action::Partition { plan, ref partition, .. } => {
-                extend_last(plans, at.since(*since));
-                *since = at;
-                *next = plan.next();
-                let partition = &**partition;
-                plans.retain(|(other, in_force)| other != partition || !in_force.is_zero());
-                let known = plans.iter().position(|(other, _)| other == partition);
-                // The one in force stands last.
-                let in_force = known.map_or(Duration::ZERO, |known| plans.remove(known).1);
-                plans.push((partition.clone(), in_force));
-                act(action);
+        let Some(learner) = &mut self.learner else { return self.begin_learning(at, act) };
+        if !matches!(event, Event::Woke) || at < learner.end {
+            learner.handle(at, event, act);
+            if matches!(event, Event::Applied { .. } | Event::Refused { .. }) {
+                let attempt = learner.attempt(self.levers, false);
+                self.found.lock().decided(self.domain, self.plans.len(), attempt);
             }
-            Action::Wake { at } => {
-                *alarm = Some(at);
-                act(Action::Wake { at: at.min(end) });
-            }
-            action => act(action),
-        });
-        if self.alarm.is_none() {
-            act(Action::Wake { at: end });
+            return;
+        }
+        self.next = learner.next;
+        let attempt = learner.attempt(self.levers, true);
+        let plan = Some(attempt.plan.clone());
+        let levers = self.levers;
+        let plan = plan.filter(|plan| levers.is_some_and(|levers| limits(plan, &levers)));
+        self.found.lock().decided(self.domain, self.plans.len(), attempt);
+        self.plans.push(plan);
+        self.learner = None;
+        if !self.waiting.is_empty() {
+            self.plan(Arm::Without, "a trial: the next policy begins", act);
+            self.begin_learning(at, act);
+        } else if self.plans.iter().any(Option::is_some) {
+            self.begin(0, at, act);
+        } else {
+            self.end(None);
+            self.plan(Arm::Without, "the trial is over", act);
         }
     }
 
-    /// The policy's decision: its plan that was in force for longest. Other plans may only have
-    /// been for sampling programs.
-    fn decided(&self) -> Option<&Partition> {
-        let longest = self.plans.iter().max_by_key(|(_, in_force)| *in_force);
-        longest.map(|(partition, _)| partition)
+    /// Reports the machine and the programs that run to the next policy.
+    fn begin_learning(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(candidate) = self.waiting.pop_front() else { return };
+        let Planned { learn, block, order } = &self.planned;
+        let mut learner = LearningPolicy::new(candidate, self.next, at.after(*learn));
+        let still = u32::try_from(self.waiting.len() + 1).unwrap_or(u32::MAX);
+        let blocks = u32::try_from(order.len()).unwrap_or(u32::MAX);
+        let left = learn.saturating_mul(still).saturating_add(block.saturating_mul(blocks));
+        self.found.lock().does(self.domain, Doing::Learning(self.plans.len()), at.after(left));
+        let machine = self.levers.map(Event::Machine);
+        let started = self.running.iter().map(|StartedProgram { app, wish, profile }| {
+            Event::Started { app: *app, wish: *wish, profile: profile.clone() }
+        });
+        for event in machine.into_iter().chain(started) {
+            learner.handle(at, &event, act);
+        }
+        self.learner = Some(learner);
     }
 
-    /// Begins a block, or ends the trial after the last one.
-    fn begin(&mut self, number: usize, at: Time, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(&arm) = self.planned.order.get(number) else {
+    /// Whether a block would have a plan to try, or to compare with.
+    fn is_tried(&self, arm: Arm) -> bool {
+        match arm {
+            Arm::With(policy) => self.plans[policy].is_some(),
+            Arm::Without => true,
+        }
+    }
+
+    /// Begins the block at this place or the next one with a plan to try, or ends the trial.
+    fn begin(&mut self, place: usize, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let order = &self.planned.order;
+        let places = (0..order.len()).filter(|place| self.is_tried(order[*place].1));
+        let places: Vec<usize> = places.collect();
+        let done = places.iter().filter(|own| **own < place).count();
+        let Some(&place) = places.get(done) else {
             self.end(None);
             self.plan(Arm::Without, "the trial is over", act);
             return;
         };
-        self.state = State::Block(number, at);
-        self.found.lock().block(self.domain, arm);
+        let (all, left) = (places.len(), places.len() - done);
+        let (round, arm) = order[place];
+        self.state = State::Block(place, at);
+        {
+            let mut found = self.found.lock();
+            let left_blocks = u32::try_from(left).unwrap_or(u32::MAX);
+            let end = at.after(self.planned.block.saturating_mul(left_blocks));
+            found.does(self.domain, Doing::Block { number: done + 1, of: all, arm }, end);
+            found.block(self.domain, round, arm);
+        }
         let reason = match arm {
-            Arm::With => "a trial: with partitioning",
+            Arm::With(_) => "a trial: with partitioning",
             Arm::Without => "a trial: without partitioning",
         };
         self.plan(arm, reason, act);
-        for &app in &self.running {
-            act(Action::Watch { app, every: WindowLength::Time(self.planned.block / WINDOWS) });
+        for program in &self.running {
+            let every = WindowLength::Time(self.planned.block / WINDOWS);
+            act(Action::Watch { app: program.app, every });
         }
         act(Action::Wake { at: at.after(self.planned.block) });
     }
 
     fn plan(&mut self, arm: Arm, reason: &'static str, act: &mut dyn FnMut(Action<'_>)) {
-        let Some(llc) = self.llc else { return };
-        let decided = self.decided().cloned().unwrap_or_default();
+        let Some(Levers { llc, .. }) = self.levers else { return };
+        let decided = match arm {
+            Arm::With(policy) => self.plans[policy].as_ref(),
+            Arm::Without => None,
+        };
+        // A program that started later may fill every way.
+        let all = Resources { mask: WayMask::full(llc.ways), bandwidth: None };
         let mut partition = Partition::default();
-        let mut clusters: BTreeMap<WayMask, u32> = BTreeMap::new();
-        for &app in &self.running {
-            let mask = match arm {
-                Arm::With => decided.mask_of(app),
-                Arm::Without => None,
-            };
-            // A program that started later may fill every way.
-            let mask = mask.unwrap_or(WayMask::full(llc.ways));
-            let cluster = *clusters.entry(mask).or_insert_with(|| partition.add_cluster(mask));
+        for &StartedProgram { app, .. } in &self.running {
+            let own = decided.and_then(|plan| plan.resources_of(app)).unwrap_or(all);
+            let cluster = partition.clusters().iter().position(|of| *of == own);
+            let cluster = cluster.and_then(|cluster| u32::try_from(cluster).ok());
+            let cluster = cluster.unwrap_or_else(|| partition.add(own));
             partition.place(app, cluster);
         }
         let plan = self.next;
@@ -168,22 +211,27 @@ impl PolicyOnTrial {
     /// Handles an event in a block.
     fn block(
         &mut self,
-        number: usize,
+        place: usize,
         since: Time,
         at: Time,
         event: &Event,
         act: &mut dyn FnMut(Action<'_>),
     ) {
         let settled = since.after(self.planned.block * SETTLING / WINDOWS);
+        let (_, arm) = self.planned.order[place];
         match event {
-            Event::Woke => self.begin(number + 1, at, act),
+            Event::Woke => self.begin(place + 1, at, act),
             Event::Machine(_) => self.end(Some("the cache changed")),
             Event::Refused { plan, .. } if Some(*plan) == self.now => {
                 self.end(Some("a plan could not be carried out"));
             }
+            Event::Applied { plan, actual } if Some(*plan) == self.now => {
+                if let Arm::With(policy) = arm {
+                    self.found.lock().in_force(self.domain, policy, actual);
+                }
+            }
             Event::Started { app, .. } | Event::Exited { app } => {
                 self.found.lock().other(self.domain, *app);
-                let arm = self.planned.order.get(number).copied().unwrap_or(Arm::Without);
                 self.plan(arm, "a trial: a program started or exited", act);
             }
             Event::Sampled(sample) => {
@@ -198,60 +246,41 @@ impl PolicyOnTrial {
             _ => {}
         }
     }
-}
 
-/// Adds to the time that the last plan was in force.
-fn extend_last(plans: &mut [(Partition, Duration)], more: Duration) {
-    if let Some((_, in_force)) = plans.last_mut() {
-        *in_force += more;
+    /// Keeps what policies that learn later have to know.
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::Machine(levers) => self.levers = Some(*levers),
+            Event::Started { app, wish, profile } => {
+                let (wish, profile) = (*wish, profile.clone());
+                self.running.push(StartedProgram { app: *app, wish, profile });
+                self.found.lock().objective(self.domain, *app, wish.objective);
+            }
+            Event::Wished { app, wish } => {
+                let program = self.running.iter_mut().find(|program| program.app == *app);
+                program.into_iter().for_each(|program| program.wish = *wish);
+            }
+            Event::Exited { app } => self.running.retain(|program| program.app != *app),
+            _ => {}
+        }
     }
 }
 
 impl Policy for PolicyOnTrial {
     fn name(&self) -> &'static str {
-        self.policy.name()
+        self.name
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        match event {
-            Event::Machine(Levers { llc, .. }) => self.llc = Some(*llc),
-            Event::Started { app, wish, .. } => {
-                self.running.push(*app);
-                self.found.lock().objective(self.domain, *app, wish.objective);
-            }
-            Event::Exited { app } => self.running.retain(|other| other != app),
-            _ => {}
-        }
+        self.follow(event);
         match self.state {
-            State::Over => {
-                // All programs may fill every way until the end.
-                if matches!(event, Event::Started { .. } | Event::Exited { .. }) {
-                    self.plan(Arm::Without, "the trial is over", act);
-                }
+            State::Learning => self.learn(at, event, act),
+            State::Block(place, since) => self.block(place, since, at, event, act),
+            // All programs may fill every way until the end.
+            State::Over if matches!(event, Event::Started { .. } | Event::Exited { .. }) => {
+                self.plan(Arm::Without, "the trial is over", act);
             }
-            State::Block(number, since) => self.block(number, since, at, event, act),
-            State::Learning => {
-                if matches!(event, Event::Started { .. } | Event::Exited { .. }) {
-                    // Plans for other programs do not count.
-                    self.plans.clear();
-                }
-                let is_over = self.learnt.is_some_and(|end| end <= at);
-                if !(is_over && matches!(event, Event::Woke)) {
-                    let is_its = self.alarm.take_if(|alarm| *alarm <= at).is_some();
-                    if is_its || !matches!(event, Event::Woke) {
-                        self.learn(at, event, act);
-                    }
-                    return;
-                }
-                extend_last(&mut self.plans, at.since(self.since));
-                let decided = self.decided();
-                self.found.lock().decided(self.domain, decided);
-                if decided.is_some() {
-                    self.begin(0, at, act);
-                } else {
-                    self.end(Some("the policy made no plan during --learn"));
-                }
-            }
+            State::Over => {}
         }
     }
 }

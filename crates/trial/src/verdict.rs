@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use fairways_core::AppId;
 use serde::Serialize;
 
-use super::found::{Found, Measure};
+use super::found::{Arm, Found, Measure};
 
 /// A smaller difference is not worth partitioning for.
 pub const MATTERS: f64 = 0.01;
@@ -58,6 +58,21 @@ pub enum Verdict {
     DidHarm,
     /// The interval is too wide to decide.
     Inconclusive,
+    /// The policy limited no program, or had no time to.
+    NothingWasTried,
+}
+
+impl Verdict {
+    /// In a table.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Helped => "helped",
+            Self::DidNot => "did not help",
+            Self::DidHarm => "did harm",
+            Self::Inconclusive => "inconclusive",
+            Self::NothingWasTried => "nothing was tried",
+        }
+    }
 }
 
 impl Difference {
@@ -108,11 +123,13 @@ pub(crate) struct Overall {
 }
 
 impl Overall {
-    pub(crate) fn new(found: &Found) -> Self {
+    /// IPC with the first of these in force over that with the second.
+    pub(crate) fn new(found: &Found, arms: [Arm; 2]) -> Self {
+        let rounds = found.rounds();
         let mut all: Vec<(AppId, Vec<Option<f64>>)> = Vec::new();
-        for domain in found.domains.values() {
+        for domain in found.domains.values().filter(|domain| domain.tries(arms)) {
             all.extend(domain.programs().into_iter().map(|app| {
-                let pairs = domain.every_pair(app, Measure::Ipc);
+                let pairs = domain.every_pair(app, Measure::Ipc, arms, rounds);
                 (app, pairs.map(|pair| pair.map(|(with, without)| (with / without).ln())).collect())
             }));
         }

@@ -189,24 +189,40 @@ const DURATION: Duration = Duration::from_secs(60);
 impl RunFlags {
     /// The run on a simulated machine; reads the files and checks every flag.
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
+        self.simulated_beside(machine, &[])
+    }
+
+    /// The same for policies that run in turn, of which the others are made elsewhere.
+    pub(super) fn simulated_beside(
+        &self,
+        machine: &Machine,
+        others: &[&'static Descriptor],
+    ) -> Result<SimulatedRun, BadInput> {
         let policy = policies::known(self.policy.as_deref().unwrap_or(fairways_policy::DEFAULT))?;
         let is_memory_limited = self.world.bandwidth_mbps.is_some();
         let is_model = matches!(machine, Machine::Model);
         let of = MachineUse { is_model, is_dynamic: true, is_memory_limited };
-        suits::check("--policy", &[policy.name], of)?;
-        check_requests("--policy", &[policy.name], &self.set, of, &self.world)?;
+        let flag = if others.is_empty() { "--policy" } else { "--policies" };
+        let all: Vec<&Descriptor> = std::iter::once(policy).chain(others.iter().copied()).collect();
+        let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
+        suits::check(flag, &names, of)?;
+        check_requests(flag, &names, &self.set, of, &self.world)?;
         let given = policies::parameters(&self.set)?;
-        let known = self.known_profiles || !policy.learns();
+        let known = self.known_profiles || all.iter().any(|policy| !policy.learns());
         let (duration, instructions) = (self.duration.unwrap_or(DURATION), self.instructions);
         let (made, parameters) = policies::make(policy.name, given)?;
         let on = match machine {
-            Machine::Model => self.on_model(policy)?,
+            Machine::Model => self.on_model(&names)?,
             Machine::Chip(preset) => {
                 let scale = self.time_scale.unwrap_or(TimeScale::ONE);
                 let schedules = policy.schedules();
                 let mut world = self.chip.checked(preset, scale, &self.world, schedules)?;
-                world.warn(&[policy.name]);
-                if known && (policy.learns() || policy.knows == KnowledgeSource::Profiles) {
+                world.warn(&names);
+                let uses_profiles = all.iter().any(|policy| {
+                    policy.knows == KnowledgeSource::Profiles
+                        || policy.learns() && self.known_profiles
+                });
+                if uses_profiles {
                     world.measure_profiles(self.chip.profile_time)?;
                 }
                 On::Chip(Box::new(world))
@@ -215,14 +231,14 @@ impl RunFlags {
         Ok(SimulatedRun { on, policy: made, parameters, duration, instructions, known })
     }
 
-    fn on_model(&self, policy: &Descriptor) -> Result<On, BadInput> {
+    fn on_model(&self, policies: &[&str]) -> Result<On, BadInput> {
         let world = Box::new(self.world.checked()?);
         let mix = match &self.mix {
             Some(names) => world.mix(names)?,
             None => draw_workloads(&world.programs, world.llc.ways, 1, world.seed).swap_remove(0),
         };
         let settings = Box::new(self.world.model(&world, &self.observation));
-        world.warn(std::slice::from_ref(&mix), &[policy.name]);
+        world.warn(std::slice::from_ref(&mix), policies);
         Ok(On::Model { world, mix, settings })
     }
 }

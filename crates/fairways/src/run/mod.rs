@@ -90,9 +90,12 @@ pub(crate) fn tried(
     machine.stop_at(Time::ZERO.after(takes * 2));
     let policy = run.policy.name().to_owned();
     let mut tried = on.of(0, std::mem::replace(&mut run.policy, Box::new(Stock::default())));
-    while !stop.load(Ordering::Relaxed) && !on.is_over() {
+    while !stop.load(Ordering::Relaxed) {
         let Some((at, event)) = machine.next_event() else { break };
         tried.handle(at, &event, &mut |action| machine.carry_out(action));
+        if on.follow(at) {
+            break;
+        }
     }
     machine.end();
     run.remark();

@@ -8,14 +8,21 @@ use serde_json::{Value, json};
 use super::common::{Machine, can, end, eventually, this};
 
 fn command(machine: &Machine, duration: &str) -> Command {
-    let mut command = Command::new(this());
-    command.arg("trial").args(machine.places("run")).args(["--policy", "equal", "--json"]);
+    let mut command = command_of("trial", machine, &["--policy", "equal"]);
     command.args(["--learn", "1s", "--block", "300ms", "--duration", duration]);
-    command.args(["--counters", "emulator", "--clock", "emulator"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// A command that manages all programs of the machine, by its counters and its clock.
+fn command_of(verb: &str, machine: &Machine, flags: &[&str]) -> Command {
+    let mut command = Command::new(this());
+    command.arg(verb).args(machine.places("run")).args(flags).arg("--json");
+    command.args(["--counters", "emulator", "--clock", "emulator", "--log-level", "warn"]);
     for (program, pid) in &machine.pids {
         command.arg("--program").arg(format!("{}=pid:{pid}", program.replace(':', "-")));
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::null());
     command
 }
 
@@ -49,7 +56,64 @@ fn a_trial_compares_every_program_and_puts_all_back() {
     let reads = programs.iter().find(|of| of["program"] == "mlr-500K").unwrap();
     assert_eq!(reads["measures"][0]["verdict"], "helped", "{reads}");
     assert_eq!(report["verdict"], "helped");
+    // The plan that helped: each program has ways of its own.
+    let clusters = report["plan"][0]["clusters"].as_array().unwrap();
+    let mut of: Vec<&str> =
+        clusters.iter().map(|cluster| cluster["programs"][0].as_str().unwrap()).collect();
+    of.sort_unstable();
+    assert_eq!(of, names, "{report}");
     assert_eq!(machine.snapshot(&tasks), before);
+}
+
+/// Several policies in one trial, on programs that ran before the daemon and its monitoring groups
+/// were there. With ways of its own a program is better off beside one that streams, and worse off
+/// beside one that uses no cache; each verdict names its plan, and nothing is tried without limits.
+#[test]
+fn a_trial_compares_policies_on_programs_that_ran_before() {
+    if !can(&[]) {
+        return;
+    }
+    for (programs, verdict, worse_off) in [
+        ("mlr:500K,mload:60M,lookbusy", "helped", json!([])),
+        ("mlr:500K,lookbusy", "did_harm", json!(["mlr-500K"])),
+    ] {
+        let machine = Machine::start(programs);
+        let tasks: Vec<i32> = machine.pids.values().copied().collect();
+        let before = machine.snapshot(&tasks);
+        let mut observes = command_of("run", &machine, &["--observe", "--policy", "stock"]);
+        let observed = observes.args(["--duration", "2s"]).output().unwrap();
+        assert_eq!(observed.status.code(), Some(0), "{observed:?}");
+
+        let mut tries = command_of("trial", &machine, &["--policies", "equal,stock"]);
+        tries.args(["--learn", "1s", "--block", "300ms", "--duration", "5s"]);
+        let tried = tries.output().unwrap();
+        assert_eq!(tried.status.code(), Some(0), "{tried:?}");
+        let found: Value = serde_json::from_slice(&tried.stdout).unwrap();
+        let [equal, stock] = [0, 1].map(|policy| &found["policies"][policy]);
+        assert_eq!(
+            (&equal["verdict"], &equal["worse_off"]),
+            (&json!(verdict), &worse_off),
+            "{found}"
+        );
+        assert_eq!(found["best"]["policy"].is_string(), verdict == "helped", "{found}");
+        let clusters = equal["plan"][0]["clusters"].as_array().unwrap();
+        assert_eq!(clusters.len(), tasks.len(), "{found}");
+        let is_limited = clusters.iter().all(|of| of["ways"].as_u64() < Some(7));
+        assert!(is_limited && equal["plan"][0]["untried"].is_null(), "{found}");
+        let since = "it lets every program fill every way";
+        assert_eq!(
+            (&stock["verdict"], &stock["since"]),
+            (&json!("nothing_was_tried"), &json!(since)),
+            "{found}"
+        );
+        assert_eq!(machine.snapshot(&tasks), before);
+
+        let mut nothing = command_of("trial", &machine, &["--policy", "stock"]);
+        let output = nothing.args(["--learn", "100ms"]).output().unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &found["since"]), (Some(1), &json!(since)), "{found}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
 }
 
 /// When it is ended early, by a user or by `timeout`, it puts everything back, and reports what it
@@ -129,6 +193,15 @@ fn requests_that_a_trial_cannot_fulfil_are_refused() {
         (&["--learn", "soon"], "--learn: "),
         (&["--journal", "/nonexistent/journal"], "--journal: a trial does not take it"),
         (&["--policy", "casc"], "expected one that gives out ways"),
+        (&["--policies", "lfoc,casc"], "expected policies that give out ways, found casc"),
+        (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),
+        (&["--policies", "lfoc,exec:./mine"], "found exec:./mine; --policy takes one"),
+        (&["--policies", "lfoc,lfok"], "did you mean"),
+        (
+            &["--policies", "lfoc,dcat", "--duration", "80s"],
+            "--duration: expected from 9 to 86400 times --block, found 8 times",
+        ),
+        (&["--policies", "lfoc,equal", "--set", "color=1"], "expected a parameter of lfoc, equal"),
     ] {
         let mut command = Command::new(this());
         command.args(["trial", "--program", "a=pid:1", "--state", "/nonexistent"]).args(flags);

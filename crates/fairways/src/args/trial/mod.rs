@@ -7,16 +7,20 @@ use std::io::Write;
 use std::time::Duration;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::time;
-use fairways_trial::RunningTrial;
+use fairways_command_kit::input::{repeated, time};
+use fairways_command_kit::policies::{SharedParameters, is_program};
+use fairways_policy::{Descriptor, descriptor};
+use fairways_trial::{ComparedPolicies, RunningTrial};
 
 use super::Run;
+use super::policies::PolicyName;
 
 /// Try a policy for a while, and measure whether it helps
 ///
 /// Examples:
 ///   fairways trial --program web=unit:nginx.service --program batch=process:make
 ///   fairways trial --policy dcat --duration 30m --json > trial.json
+///   fairways trial --config fairways.toml --policies fairways,dcat,lfoc
 ///   fairways trial --machine chip:xeon-d --programs mlr:500K,mload:60M --time-scale 0.1
 ///
 /// First the policy decides for a while (--learn). Then its plan is switched on and
@@ -24,14 +28,31 @@ use super::Run;
 /// random order, and programs keep their ways during a block. Finally all changes
 /// are undone, and each program's IPC, misses, traffic and (for a service) tail
 /// latency with and without the plan are compared, with 95 % confidence intervals.
-/// Takes the flags of `fairways run` (docs/trial.md).
+/// With --policies, each policy decides for a while, and each round of blocks has
+/// one for every plan. If no plan limits any program, nothing was tried, and the
+/// exit code is 1. Takes the flags of `fairways run` (docs/trial.md).
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Trial {
     #[command(flatten)]
     pub(crate) run: Run,
 
-    /// How long the policy decides before the first block
+    /// Compare these policies, A,B,C, in one trial, in place of --policy
+    ///
+    /// A policy that is a program (exec:COMMAND) is not among them. Parameters of --set go to the
+    /// policies that have them.
+    #[arg(
+        long,
+        value_name = "A,B,C",
+        value_delimiter = ',',
+        value_parser = PolicyName,
+        hide_possible_values = true,
+        conflicts_with = "policy",
+        help_heading = None::<&'static str>
+    )]
+    pub(crate) policies: Option<Vec<String>>,
+
+    /// How long each policy decides before the first block
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time, help_heading = "The trial")]
     pub(crate) learn: Duration,
 
@@ -42,19 +63,57 @@ pub(crate) struct Trial {
 
 impl Trial {
     /// Runs the command; everything is checked before anything happens.
-    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(crate) fn run(mut self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (trial, json) = (self.prepared()?, self.run.json);
-        let tried = match &self.run.machine {
+        let tried = match self.run.machine.take() {
             Some(machine) => {
-                crate::run::tried(self.run.of.simulated(machine)?, &trial, trial.takes())?
+                let run = self.run.of.simulated_beside(&machine, &self.others())?;
+                crate::run::tried(run, &trial, trial.takes())?
             }
             None => fairways_daemon::tried(&self.run.options(), Box::new(trial.clone()))?,
         };
         trial.print(tried, json, out)
     }
 
-    fn prepared(&self) -> Result<RunningTrial, BadInput> {
-        let Self { run: Run { of, .. }, learn, block } = self;
-        RunningTrial::new(*learn, *block, of.duration, of.world.seed)
+    /// The trial. The first of several policies is the run's from now on, with its parameters.
+    fn prepared(&mut self) -> Result<RunningTrial, BadInput> {
+        let Self { run: Run { of, machine, .. }, policies, learn, block } = self;
+        let compared = match &*policies {
+            None => None,
+            Some(names) => {
+                check(names)?;
+                let all: Vec<&str> = names.iter().map(String::as_str).collect();
+                let parameters = SharedParameters::new(&of.set, &all)?;
+                let first = descriptor(&names[0]);
+                of.set.retain(|set| first.is_some_and(|of| of.parameter(&set.name).is_some()));
+                of.policy = Some(names[0].clone());
+                // A host reports only profiles that its configuration names.
+                let gives_profiles = of.known_profiles || machine.is_none();
+                Some(ComparedPolicies { names: names.clone(), parameters, gives_profiles })
+            }
+        };
+        RunningTrial::new(*learn, *block, of.duration, of.world.seed, compared)
     }
+
+    /// The policies after the first.
+    fn others(&self) -> Vec<&'static Descriptor> {
+        let names = self.policies.iter().flatten().skip(1);
+        names.filter_map(|name| descriptor(name)).collect()
+    }
+}
+
+/// Checks the names of policies to compare.
+fn check(names: &[String]) -> Result<(), BadInput> {
+    let why = if let Some(twice) = repeated(names) {
+        format!("expected each policy once, found {twice} twice")
+    } else if let Some(program) = names.iter().find(|name| is_program(name)) {
+        format!("expected policies that are no programs, found {program}; --policy takes one")
+    } else if let Some(other) =
+        names.iter().find(|name| descriptor(name).is_some_and(Descriptor::schedules))
+    {
+        format!("expected policies that give out ways, found {other}")
+    } else {
+        return Ok(());
+    };
+    Err(BadInput(format!("--policies: {why}")))
 }
