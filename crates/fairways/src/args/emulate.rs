@@ -190,7 +190,10 @@ impl Emulate {
 
     /// The emulator; reads the files and checks every flag.
     fn checked(self) -> Result<Emulation, BadInput> {
-        let World { mut settings, names, jobs, .. } = self.world()?;
+        let mut world = self.world()?;
+        world.check_time_scale_of_all();
+        let least_time_scales = world.least_scales();
+        let World { mut settings, names, jobs, .. } = world;
         let instructions = self.instructions;
         let jobs = jobs.into_iter().map(|job| Job { instructions, ..job });
         let geometry = settings.chip;
@@ -206,6 +209,7 @@ impl Emulate {
             dir: self.dir,
             machine: format!("chip:{}", self.machine.name),
             geometry,
+            least_time_scales,
             settings: Settings {
                 placeholders: starter("placeholder"),
                 guardian: starter("guardian"),

@@ -11,7 +11,6 @@ use fairways_daemon::Options;
 use fairways_daemon::config::{Config, Journal};
 use fairways_lab::draw_workloads;
 use fairways_policy::Descriptor;
-use fairways_policy::table::KnowledgeSource;
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{ENDLESS, Names, On, SimulatedRun};
 
@@ -206,8 +205,11 @@ impl RunFlags {
                 let schedules = policy.schedules();
                 let mut world = self.chip.checked(preset, scale, &self.world, schedules)?;
                 world.warn(&[policy.name]);
-                if known && (policy.learns() || policy.knows == KnowledgeSource::Profiles) {
-                    world.measure_profiles(self.chip.profile_time)?;
+                let profiling = self.chip.profiling(self.known_profiles);
+                let of_policy = [(policy.name, parameters.clone())];
+                world.check_time_scale(of_policy, Some(profiling));
+                if profiling.is_for(policy) {
+                    world.measure_profiles(profiling.span)?;
                 }
                 On::Chip(Box::new(world))
             }

@@ -157,7 +157,7 @@ impl Simulate {
         let Some(Machine::Chip(preset)) = self.machine.take() else {
             return Ok(self.on_model().map(drop)?);
         };
-        let (policies, _) = self.policies_on_chip()?;
+        let (policies, set) = self.policies_on_chip()?;
         if self.chip.names_live() {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Simulate {
         let programs = hash.finish();
         let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
         if !checked.contains(&programs) {
-            self.placed(&preset, &policies)?;
+            self.placed(&preset, &policies, &set)?;
             checked.insert(programs);
         }
         Ok(())
@@ -177,7 +177,7 @@ impl Simulate {
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
         let (policies, set) = self.policies_on_chip()?;
-        let world = self.placed(preset, &policies)?;
+        let world = self.placed(preset, &policies, &set)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,
@@ -204,10 +204,14 @@ impl Simulate {
         &self,
         preset: &ChipPreset,
         policies: &[&str],
+        set: &SharedParameters,
     ) -> Result<simulation::chip::World, BadInput> {
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
-        self.chip.checked(preset, scale, &self.world, schedule(policies))
+        let mut world = self.chip.checked(preset, scale, &self.world, schedule(policies))?;
+        let with_parameters = policies.iter().filter_map(|name| Some((*name, set.all(name)?)));
+        world.check_time_scale(with_parameters, Some(self.chip.profiling(self.known_profiles)));
+        Ok(world)
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
