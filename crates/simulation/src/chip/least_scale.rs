@@ -161,3 +161,142 @@ fn least_scale(chip: &Geometry, span: WatchSpan) -> TimeScale {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use fairways_chip::{Settings, preset};
+    use fairways_core::Objective;
+    use fairways_policy::POLICIES;
+    use fairways_policy::table::DecisionScope;
+    use fairways_profiles::embedded_programs;
+    use serde_json::json;
+
+    use super::*;
+
+    fn world(chip: &str, time_scale: u32) -> World {
+        let settings = Settings { time_scale, ..Settings::new(preset::parse(chip).unwrap()) };
+        World::new(chip, settings, embedded_programs().table(), &["mlr:1M".to_owned()]).unwrap()
+    }
+
+    /// The least scale of a policy whose parameters have these values.
+    fn least(world: &mut World, policy: &'static str, set: Value) -> Option<f64> {
+        let mut all = SharedParameters::default().all(policy).unwrap();
+        let set = set.as_object().unwrap().clone();
+        set.into_iter().for_each(|(name, value)| all[name] = value);
+        world.check_time_scale([(policy, all)], None);
+        world.least_scale(policy)
+    }
+
+    /// What fills the ways: 409,600 lines of 209 cycles at 2.2 GHz take 38.9 ms on a Xeon E5-2630.
+    #[test]
+    fn windows_are_held_against_the_lines_and_the_latency_of_the_chip() {
+        for (chip, policy, set, expected) in [
+            ("xeon-e5-2630", "dcat", json!({}), 0.04),
+            ("xeon-e5-2630", "fairways", json!({}), 0.0625),
+            ("xeon-e5-2630", "lfoc", json!({}), 0.2),
+            ("xeon-e5-2630", "locpart", json!({}), 0.1),
+            ("xeon-d", "dcat", json!({}), 0.02),
+            ("xeon-d", "fairways", json!({}), 0.04),
+            ("xeon-e5", "dcat", json!({}), 0.1),
+            ("skylake", "dcat", json!({}), 0.05),
+            ("skylake", "dunn", json!({}), 0.1),
+            // A quarter of the sets, and half of the ways, are filled in as much less time.
+            ("xeon-e5-2630:sets=5120", "dcat", json!({}), 0.01),
+            ("xeon-e5-2630:ways=10", "dcat", json!({}), 0.02),
+            // A memory that answers later takes longer, and so does a slow bus.
+            ("xeon-e5-2630:latency=12/45/418", "dcat", json!({}), 0.1),
+            ("xeon-e5-2630:mbps=100", "dcat", json!({}), 0.5),
+            ("xeon-e5-2630:mbps=unlimited", "dcat", json!({}), 0.04),
+            // Longer windows bear a smaller scale, and windows that are too short at any scale none.
+            ("xeon-e5-2630", "dcat", json!({ "period": 10_000_000_000_u64 }), 0.004),
+            ("xeon-e5-2630", "dcat", json!({ "period": 1_000_000 }), 1.0),
+            ("xeon-e5-2630", "lfoc", json!({ "sampling_window": 100_000_000 }), 0.02),
+            ("xeon-e5-2630", "fairways", json!({ "most_windows": 800 }), 0.00625),
+        ] {
+            let found = least(&mut world(chip, 1), policy, set.clone());
+            assert_eq!(found, Some(expected), "{chip} {policy} {set}");
+        }
+    }
+
+    #[test]
+    fn the_least_scale_is_large_enough_and_a_smaller_one_is_not() {
+        for (chip, policy, least_times) in [
+            ("xeon-e5-2630", "dcat", 25),
+            ("xeon-e5-2630", "fairways", 16),
+            ("xeon-d", "kpart", 10),
+            ("skylake", "parties", 10),
+        ] {
+            for (times, is_short) in
+                [(1, false), (least_times, false), (least_times + 1, true), (1000, true)]
+            {
+                let mut world = world(chip, times);
+                least(&mut world, policy, json!({}));
+                let warning = world.too_short();
+                assert_eq!(warning.is_some(), is_short, "{chip} {policy} 1/{times}: {warning:?}");
+            }
+        }
+        let mut world = world("xeon-e5-2630", 200);
+        world.check_time_scale_of_all();
+        let warning = world.too_short().unwrap();
+        for part in
+            ["time scale 0.005 ", " 38.9 ms", "dcat (least 0.04)", "fairways (least 0.0625)"]
+        {
+            assert!(warning.contains(part), "{warning}");
+        }
+        assert!(!warning.contains("stock"), "{warning}");
+    }
+
+    /// A policy that goes by what programs do in the ways that it gives them has a least scale.
+    #[test]
+    fn no_policy_that_learns_about_ways_is_left_out() {
+        let mut world = world("skylake", 1);
+        world.check_time_scale_of_all();
+        for policy in POLICIES {
+            let divides =
+                matches!(policy.decides, DecisionScope::Ways | DecisionScope::WaysAndBandwidth);
+            let goes_by_ways = policy.learns() || policy.knows == KnowledgeSource::Latencies;
+            let name = policy.name;
+            assert_eq!(world.least_scale(name).is_some(), divides && goes_by_ways, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_measured_profile_is_a_window_of_each_policy_that_gets_it() {
+        let span = Duration::from_millis(200);
+        let set = SharedParameters::default();
+        for (for_all, expected) in [
+            (
+                false,
+                [("ucp", Some(0.1)), ("lfoc", Some(0.1)), ("dcat", Some(0.02)), ("equal", None)],
+            ),
+            (true, [("ucp", Some(0.1)), ("lfoc", Some(0.1)), ("dcat", Some(0.1)), ("equal", None)]),
+        ] {
+            let mut world = world("xeon-d", 1);
+            let policies = expected.map(|(name, _)| (name, set.all(name).unwrap()));
+            world.check_time_scale(policies, Some(Profiling { span, for_all }));
+            for (name, least) in expected {
+                assert_eq!(world.least_scale(name), least, "{name}, {for_all}");
+            }
+        }
+    }
+
+    /// Threads that take turns fill the ways again in each.
+    #[test]
+    fn a_turn_is_a_window_of_a_policy_that_schedules() {
+        for (quantum, expected) in [(None, 0.008), (Some(Duration::from_millis(20)), 0.1)] {
+            let mut world = world("t1", 1);
+            world.take_turns(quantum, None, true).unwrap();
+            assert_eq!(least(&mut world, "casc", json!({})), Some(expected));
+        }
+    }
+
+    #[test]
+    fn services_shorten_the_windows_of_fairways() {
+        let mut world = world("xeon-e5-2630", 1);
+        assert_eq!(least(&mut world, "fairways", json!({})), Some(0.0625));
+        let slo = Duration::from_millis(2);
+        let percentile = fairways_core::Q32::from_int(99);
+        world.jobs[0].wish.objective = Some(Objective { slo, percentile });
+        assert_eq!(least(&mut world, "fairways", json!({})), Some(0.1));
+    }
+}

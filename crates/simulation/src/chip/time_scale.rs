@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use fairways_command_kit::input::real;
 
+/// Every fraction that is written with three digits is a number of billionths.
+const BILLION: u32 = 1_000_000_000;
+
 /// The most times.
 const MOST: u32 = 1_000_000;
 
@@ -33,17 +36,20 @@ impl TimeScale {
         Ok(Self(whole as u32))
     }
 
-    /// The largest number of times up to this one, and at least one, whose fraction ends after a
-    /// few decimals, so that it can be written down.
+    /// The largest number of times up to this one, and at least one, whose fraction users can write
+    /// with three digits.
     #[must_use]
     pub(super) fn at_most(times: f64) -> Self {
-        let ends = |whole: &u32| {
-            let without_twos = whole >> whole.trailing_zeros();
-            (0..9).any(|power| 5_u32.pow(power) == without_twos)
+        let is_short = |whole: &u32| {
+            let mut digits = BILLION / whole;
+            while digits.is_multiple_of(10) {
+                digits /= 10;
+            }
+            BILLION.is_multiple_of(*whole) && digits < 1000
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
         let most = times.min(f64::from(MOST)) as u32;
-        Self((1..=most).rev().find(ends).unwrap_or(1))
+        Self((1..=most).rev().find(is_short).unwrap_or(1))
     }
 
     /// The fraction of the policy's time that the chip takes.
@@ -65,5 +71,29 @@ impl FromStr for TimeScale {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Self::new(real(1.0 / f64::from(MOST), 1.0)(text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_least_scale_is_one_that_users_can_write() {
+        for (times, text) in [
+            (0.0, "1"),
+            (0.7, "1"),
+            (3.9, "0.5"),
+            (15.9, "0.1"),
+            (16.0, "0.0625"),
+            (39.0, "0.04"),
+            (257.0, "0.004"),
+            (999.0, "0.00125"),
+            (f64::INFINITY, "0.000001"),
+        ] {
+            let scale = TimeScale::at_most(times);
+            assert_eq!(scale.to_string(), text, "{times}");
+            assert_eq!(text.parse::<TimeScale>().unwrap().0, scale.0);
+        }
     }
 }
