@@ -105,6 +105,9 @@ pub(crate) struct Emulate {
     pub(crate) seed: u64,
 
     /// Run everything in this fraction of the time that clients see: 0.1, a tenth [default: 1]
+    ///
+    /// Caches still take their time to fill: the policies for which the scale is too small are
+    /// named (docs/chip.md).
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) time_scale: Option<TimeScale>,
 

@@ -91,6 +91,9 @@ pub(crate) struct RunFlags {
     pub(crate) chip: ChipFlags,
 
     /// Run in this fraction of the time that the policy sees: 0.1, a tenth [default: 1]
+    ///
+    /// Caches still take their time to fill: a scale that is too small for the policy is warned of
+    /// (docs/chip.md).
     #[arg(long, value_name = "X", help_heading = "On a chip")]
     pub(crate) time_scale: Option<TimeScale>,
 

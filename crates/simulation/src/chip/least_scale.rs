@@ -219,6 +219,35 @@ mod tests {
     }
 
     #[test]
+    fn the_page_shows_the_least_scales() {
+        let page = include_str!("../../../../docs/chip.md");
+        let (_, table) = page.split_once("With the defaults that is").unwrap();
+        let mut rows = table.lines().skip_while(|line| !line.starts_with('|'));
+        let cells = |line: &str| -> Vec<String> {
+            line.split('|').map(|cell| cell.replace('`', "").trim().to_owned()).collect()
+        };
+        let chips = cells(rows.next().unwrap());
+        let mut count = 0;
+        for row in rows.skip(1).take_while(|line| line.starts_with('|')).map(cells) {
+            for (chip, shown) in chips.iter().zip(&row).skip(2).filter(|(chip, _)| *chip != "") {
+                let mut world = world(chip, 1);
+                let set = SharedParameters::default();
+                let policies: Vec<&str> = row[1].split(", ").collect();
+                let with_parameters =
+                    policies.iter().map(|policy| (*policy, set.all(policy).unwrap()));
+                let span = Duration::from_millis(200);
+                world.check_time_scale(with_parameters, Some(Profiling { span, for_all: false }));
+                for policy in policies {
+                    let least = world.least_scale(policy).unwrap();
+                    assert_eq!(least.to_string(), *shown, "{policy} on {chip}");
+                    count += 1;
+                }
+            }
+        }
+        assert_eq!(count, 11 * 4);
+    }
+
+    #[test]
     fn the_least_scale_is_large_enough_and_a_smaller_one_is_not() {
         for (chip, policy, least_times) in [
             ("xeon-e5-2630", "dcat", 25),
