@@ -24,7 +24,7 @@ const MACHINE: &str = "--machine chip:xeon-d:sets=2048 --programs mlr:100K,mload
 const COMMANDS: [(&str, &str); 6] = [
     ("simulate", "--policies POLICY --warm-up 20ms --duration 20ms"),
     ("run", "--policy POLICY --duration 20ms"),
-    ("trial", "--policy POLICY --learn 20ms --block 20ms --duration 80ms"),
+    ("trial", "--policy POLICY --learn 20ms --block 20ms --duration 120ms"),
     ("blame", "--policy POLICY --duration 2s"),
     ("top", "--once --policy POLICY --duration 20ms"),
     // It is not mounted: the folder does not exist. Any policy may come.

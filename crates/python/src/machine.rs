@@ -209,10 +209,9 @@ impl PyMachine {
                 world.check_room()?;
                 let profiling =
                     Profiling { span: Duration::from_millis(200), for_all: asked.known_profiles };
-                world.check_time_scale(
-                    [(choice.name(), choices.all_parameters(choice)?)],
-                    Some(profiling),
-                );
+                let of_policy = [(choice.name(), choices.all_parameters(choice)?)];
+                world.find_least_scales(of_policy, Some(profiling));
+                world.warn_of_time_scale();
                 if known && (learns || needs) {
                     world.measure_profiles(profiling.span)?;
                 }

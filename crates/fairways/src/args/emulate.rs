@@ -194,7 +194,10 @@ impl Emulate {
     /// The emulator; reads the files and checks every flag.
     fn checked(self) -> Result<Emulation, BadInput> {
         let mut world = self.world()?;
-        world.check_time_scale_of_all();
+        world.find_all_least_scales();
+        if !self.quiet {
+            world.warn_of_time_scale();
+        }
         let least_time_scales = world.least_scales();
         let World { mut settings, names, jobs, .. } = world;
         let instructions = self.instructions;

@@ -210,7 +210,8 @@ impl RunFlags {
                 world.warn(&[policy.name]);
                 let profiling = self.chip.profiling(self.known_profiles);
                 let of_policy = [(policy.name, parameters.clone())];
-                world.check_time_scale(of_policy, Some(profiling));
+                world.find_least_scales(of_policy, Some(profiling));
+                world.warn_of_time_scale();
                 if profiling.is_for(policy) {
                     world.measure_profiles(profiling.span)?;
                 }

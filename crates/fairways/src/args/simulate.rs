@@ -213,7 +213,8 @@ impl Simulate {
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
         let mut world = self.chip.checked(preset, scale, &self.world, schedule(policies))?;
         let with_parameters = policies.iter().filter_map(|name| Some((*name, set.all(name)?)));
-        world.check_time_scale(with_parameters, Some(self.chip.profiling(self.known_profiles)));
+        world.find_least_scales(with_parameters, Some(self.chip.profiling(self.known_profiles)));
+        world.warn_of_time_scale();
         Ok(world)
     }
 

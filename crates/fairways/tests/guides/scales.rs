@@ -9,15 +9,15 @@ use super::words::{ends, said};
 const SHORT: [(&str, &str); 6] = [
     ("simulate", "--warm-up 1ms --duration 1ms"),
     ("run", "--duration 1ms"),
-    ("trial", "--learn 1ms --block 1ms --duration 4ms"),
+    ("trial", "--learn 1ms --block 1ms --duration 6ms"),
     ("blame", "--duration 1ms"),
     ("top", "--duration 1ms --once"),
     // It is not mounted: the folder does not exist.
     ("emulate", ""),
 ];
 
-/// Flags with a file to write, or a time that would be beyond the end.
-const LEFT_OUT: [&str; 3] = ["--journal", "--plot", "--since"];
+/// Flags with a file to write, a time that would be beyond the end, or without a warning.
+const LEFT_OUT: [&str; 4] = ["--journal", "--plot", "--since", "--quiet"];
 
 /// The warnings of a page's commands that have a time scale, and how many these are.
 pub(crate) fn warnings(page: &Page) -> (Vec<String>, usize) {

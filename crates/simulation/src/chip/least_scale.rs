@@ -50,9 +50,8 @@ const LONGER: u32 = 8;
 const SERVICES: Duration = Duration::from_millis(500);
 
 impl World {
-    /// Finds the least time scale of each of these policies, with its parameters, and warns of
-    /// those for which this chip's is smaller.
-    pub fn check_time_scale<'a>(
+    /// Finds the least time scale of each of these policies, with its parameters.
+    pub fn find_least_scales<'a>(
         &mut self,
         policies: impl IntoIterator<Item = (&'a str, Value)>,
         profiling: Option<Profiling>,
@@ -63,16 +62,20 @@ impl World {
             Some((name.to_owned(), least_scale(&self.settings.chip, span)))
         });
         self.least_scales = least.collect();
+    }
+
+    /// Warns of the policies found whose least time scale is larger than this chip's.
+    pub fn warn_of_time_scale(&self) {
         if let Some(warning) = self.too_short() {
             fairways_command_kit::warn(&warning);
         }
     }
 
     /// The same for all policies, with their defaults, where the one that will decide is not known.
-    pub fn check_time_scale_of_all(&mut self) {
+    pub fn find_all_least_scales(&mut self) {
         let set = SharedParameters::default();
         let all = NAMES.into_iter().filter_map(|name| Some((name, set.all(name)?)));
-        self.check_time_scale(all, None);
+        self.find_least_scales(all, None);
     }
 
     /// The least time scale of a policy whose scales were found; `None` if it has none, because it
@@ -183,7 +186,7 @@ mod tests {
         let mut all = SharedParameters::default().all(policy).unwrap();
         let set = set.as_object().unwrap().clone();
         set.into_iter().for_each(|(name, value)| all[name] = value);
-        world.check_time_scale([(policy, all)], None);
+        world.find_least_scales([(policy, all)], None);
         world.least_scale(policy)
     }
 
@@ -236,7 +239,7 @@ mod tests {
                 let with_parameters =
                     policies.iter().map(|policy| (*policy, set.all(policy).unwrap()));
                 let span = Duration::from_millis(200);
-                world.check_time_scale(with_parameters, Some(Profiling { span, for_all: false }));
+                world.find_least_scales(with_parameters, Some(Profiling { span, for_all: false }));
                 for policy in policies {
                     let least = world.least_scale(policy).unwrap();
                     assert_eq!(least.to_string(), *shown, "{policy} on {chip}");
@@ -265,7 +268,7 @@ mod tests {
             }
         }
         let mut world = world("xeon-e5-2630", 200);
-        world.check_time_scale_of_all();
+        world.find_all_least_scales();
         let warning = world.too_short().unwrap();
         for part in
             ["time scale 0.005 ", " 38.9 ms", "dcat (least 0.04)", "fairways (least 0.0625)"]
@@ -279,7 +282,7 @@ mod tests {
     #[test]
     fn no_policy_that_learns_about_ways_is_left_out() {
         let mut world = world("skylake", 1);
-        world.check_time_scale_of_all();
+        world.find_all_least_scales();
         for policy in POLICIES {
             let divides =
                 matches!(policy.decides, DecisionScope::Ways | DecisionScope::WaysAndBandwidth);
@@ -302,7 +305,7 @@ mod tests {
         ] {
             let mut world = world("xeon-d", 1);
             let policies = expected.map(|(name, _)| (name, set.all(name).unwrap()));
-            world.check_time_scale(policies, Some(Profiling { span, for_all }));
+            world.find_least_scales(policies, Some(Profiling { span, for_all }));
             for (name, least) in expected {
                 assert_eq!(world.least_scale(name), least, "{name}, {for_all}");
             }

@@ -40,7 +40,7 @@ pub struct World {
     pub names: Vec<String>,
     /// What runs, in the order of the names.
     pub jobs: Vec<Job>,
-    /// The least time scales of policies, as [`World::check_time_scale`] found them.
+    /// The least time scales of policies, as [`World::find_least_scales`] found them.
     least_scales: Vec<(String, TimeScale)>,
 }
 
