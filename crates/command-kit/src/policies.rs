@@ -6,7 +6,7 @@ use fairways_core::Policy;
 pub use fairways_exec_policy::json_of as json;
 use fairways_exec_policy::{PREFIX, described, descriptor};
 use fairways_policy::parameter::{self, Parameter, ValueKind};
-use fairways_policy::table::OwnerRequest;
+use fairways_policy::table::{ConfiguredPolicy, OwnerRequest};
 use fairways_policy::{Descriptor, NAMES, POLICIES};
 use serde_json::{Map, Value};
 
@@ -61,8 +61,13 @@ pub fn make(name: &str, given: Map<String, Value>) -> Result<(Box<dyn Policy>, V
         .map(|(parameter, value)| read(policy, parameter, value))
         .collect::<Result<_, BadInput>>()?;
     let made = policy.make(&values);
-    let all = made.parameters.into_iter().map(|(name, value)| (name.to_owned(), json(value)));
-    Ok((made.policy, Value::Object(all.collect())))
+    let all = all_of(&made);
+    Ok((made.policy, all))
+}
+
+/// The values of all parameters.
+fn all_of(made: &ConfiguredPolicy) -> Value {
+    made.parameters.iter().map(|&(name, value)| (name.to_owned(), json(value))).collect()
 }
 
 /// Reads a parameter by its name and its JSON value; times are whole nanoseconds.
@@ -166,10 +171,20 @@ impl SharedParameters {
     /// The policy of this name, if there is one, with those parameters that it has.
     #[must_use]
     pub fn make(&self, policy: &str) -> Option<Box<dyn Policy>> {
+        Some(self.configured(policy)?.policy)
+    }
+
+    /// The values of all parameters of the policy of this name, if there is one.
+    #[must_use]
+    pub fn all(&self, policy: &str) -> Option<Value> {
+        Some(all_of(&self.configured(policy)?))
+    }
+
+    fn configured(&self, policy: &str) -> Option<ConfiguredPolicy> {
         let policy = descriptor(policy)?;
         let of_policy = self.0.iter().filter(|(name, _)| policy.parameter(name).is_some());
         let values = of_policy.filter_map(|(name, value)| read(policy, name, value).ok());
-        Some(policy.make(&values.collect::<Vec<_>>()).policy)
+        Some(policy.make(&values.collect::<Vec<_>>()))
     }
 }
 

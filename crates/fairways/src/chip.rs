@@ -34,7 +34,9 @@ pub(crate) fn simulate(
     }
     let found = compare(world, protocol, policies, set)?;
     let World { preset, settings, names, .. } = world;
-    let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
+    let least_time_scales = &world.least_scales();
+    let compared =
+        ComparedOnChip { preset, settings, names, protocol, found: &found, least_time_scales };
     let ways = settings.chip.llc.ways;
     crate::plot::plot(plot, ways, || vec![chip::drawn(&compared)])?;
     match format {

@@ -42,6 +42,7 @@ pub struct Work {
 
 /// An event that happens now and is still to be reported.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a queue has few, and most are events")]
 pub(crate) enum PendingEvent {
     Event(Event),
     Exit(AppId),

@@ -1,5 +1,6 @@
 //! The comparison on a chip, as tables and as JSON.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
@@ -28,6 +29,8 @@ pub struct ComparedOnChip<'a> {
     pub protocol: &'a ChipProtocol,
     /// How they fare.
     pub found: &'a ChipComparison,
+    /// The least time scale of each policy that has one.
+    pub least_time_scales: &'a BTreeMap<String, f64>,
 }
 
 #[derive(Serialize)]
@@ -54,7 +57,7 @@ struct Alone<'a> {
 /// # Errors
 /// If it can't be written.
 pub fn json(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let ComparedOnChip { preset, settings, names, protocol, found } = *compared;
+    let ComparedOnChip { preset, settings, names, protocol, found, least_time_scales } = *compared;
     let programs = names.iter().zip(&found.alone);
     let report = Report {
         schema: SCHEMA,
@@ -66,7 +69,11 @@ pub fn json(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resul
         programs: programs
             .map(|(program, alone)| Alone { program, alone: by_itself(alone) })
             .collect(),
-        policies: found.outcomes.iter().map(|of| outcome(of, &found.alone)).collect(),
+        policies: found
+            .outcomes
+            .iter()
+            .map(|of| outcome(of, &found.alone, least_time_scales.get(of.policy).copied()))
+            .collect(),
     };
     serde_json::to_writer(&mut *out, &report)?;
     Ok(writeln!(out)?)
@@ -114,7 +121,11 @@ fn by_itself(alone: &ByItself) -> Did {
     Did::of(&alone.rate, None, service)
 }
 
-fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a> {
+fn outcome<'a>(
+    outcome: &'a ChipOutcome,
+    alone: &[ByItself],
+    least_time_scale: Option<f64>,
+) -> PolicyReport<'a> {
     let fares = outcome.programs.iter().zip(alone).map(|(fare, alone)| {
         let served = fare.service.as_ref();
         let service = served.map(|served| Answers::of(served, alone.service.as_ref()));
@@ -122,7 +133,8 @@ fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a>
         did.not_comparable = !fare.is_comparable(alone);
         did
     });
-    let how = How::Chip { activity: lived(&outcome.activity), programs: fares.collect() };
+    let (activity, programs) = (lived(&outcome.activity), fares.collect());
+    let how = How::Chip { activity, least_time_scale, programs };
     policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
 }
 
@@ -131,7 +143,7 @@ fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a>
 /// # Errors
 /// If it can't be written.
 pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let ComparedOnChip { preset, settings, names, protocol, found } = *compared;
+    let ComparedOnChip { preset, settings, names, protocol, found, .. } = *compared;
     let scale = 1.0 / f64::from(settings.time_scale);
     let setting = format!(
         "chip:{preset}, {} ways; {} s after {} s; one of {} sets simulated, time scale {scale}",

@@ -9,7 +9,7 @@ use fairways_chip::{Settings, preset};
 use fairways_command_kit::objective;
 use fairways_core::{Event, Machine as _, Time};
 use fairways_record::journal::Writer;
-use fairways_simulation::chip::{TimeScale, World as ChipWorld};
+use fairways_simulation::chip::{Profiling, TimeScale, World as ChipWorld};
 use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{Best, ENDLESS, On, SimulatedRun};
@@ -207,8 +207,13 @@ impl PyMachine {
                 let mut world = world.clone();
                 world.take_turns(None, None, choice.schedules())?;
                 world.check_room()?;
+                let profiling =
+                    Profiling { span: Duration::from_millis(200), for_all: asked.known_profiles };
+                let of_policy = [(choice.name(), choices.all_parameters(choice)?)];
+                world.find_least_scales(of_policy, Some(profiling));
+                world.warn_of_time_scale();
                 if known && (learns || needs) {
-                    world.measure_profiles(Duration::from_millis(200))?;
+                    world.measure_profiles(profiling.span)?;
                 }
                 On::Chip(Box::new(world))
             }

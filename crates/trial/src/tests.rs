@@ -137,6 +137,7 @@ impl OneProgramMachine {
                     occupancy: None,
                     window,
                     plan: self.now,
+                    occupancy_at_least: None,
                     straddled: false,
                 };
                 self.report(&Event::Sampled(sample));
@@ -152,7 +153,7 @@ impl OneProgramMachine {
 /// The program starts, with a profile.
 fn started() -> Event {
     let curve = Curve::new(vec![Q32::ONE; WAYS as usize]).unwrap();
-    let [ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss] = [(); 5].map(|()| curve.clone());
+    let [ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss] = [(); 5].map(|()| curve);
     let profile = Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_l2_miss };
     Event::Started { app: AppId(0), wish: Wish::default(), profile: Some(Arc::new(profile)) }
 }

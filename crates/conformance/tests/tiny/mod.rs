@@ -104,6 +104,7 @@ impl Tiny {
                 occupancy: None,
                 window: Duration::from_nanos(ran),
                 plan: if self.fault == Fault::ForgetsPlan { None } else { self.in_force.plan },
+                occupancy_at_least: None,
                 straddled: window.straddled && self.fault != Fault::ForgetsStraddling,
             }));
             self.due.extend(latency.filter(|_| self.fault != Fault::EarlyLatency));

@@ -123,6 +123,11 @@ impl ChipFlags {
         self.programs.iter().any(|names| names.text.contains("live:"))
     }
 
+    /// The profiles that are measured before a run; `for_all` if policies that learn get them, too.
+    pub(super) fn profiling(&self, for_all: bool) -> chip::Profiling {
+        chip::Profiling { span: self.profile_time, for_all }
+    }
+
     /// The chip, and the programs on it; reads the files and checks every flag.
     pub(super) fn checked(
         &self,

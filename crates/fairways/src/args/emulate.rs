@@ -105,6 +105,9 @@ pub(crate) struct Emulate {
     pub(crate) seed: u64,
 
     /// Run everything in this fraction of the time that clients see: 0.1, a tenth [default: 1]
+    ///
+    /// Caches still take their time to fill: the policies for which the scale is too small are
+    /// named (docs/chip.md).
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) time_scale: Option<TimeScale>,
 
@@ -190,7 +193,13 @@ impl Emulate {
 
     /// The emulator; reads the files and checks every flag.
     fn checked(self) -> Result<Emulation, BadInput> {
-        let World { mut settings, names, jobs, .. } = self.world()?;
+        let mut world = self.world()?;
+        world.find_all_least_scales();
+        if !self.quiet {
+            world.warn_of_time_scale();
+        }
+        let least_time_scales = world.least_scales();
+        let World { mut settings, names, jobs, .. } = world;
         let instructions = self.instructions;
         let jobs = jobs.into_iter().map(|job| Job { instructions, ..job });
         let geometry = settings.chip;
@@ -206,6 +215,7 @@ impl Emulate {
             dir: self.dir,
             machine: format!("chip:{}", self.machine.name),
             geometry,
+            least_time_scales,
             settings: Settings {
                 placeholders: starter("placeholder"),
                 guardian: starter("guardian"),

@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{size, time, whole};
-use fairways_command_kit::policies::{self, Setting};
+use fairways_command_kit::policies::{self, Setting, SharedParameters};
 use fairways_daemon::Options;
 use fairways_daemon::config::{Config, Journal};
 use fairways_lab::draw_workloads;
 use fairways_policy::Descriptor;
-use fairways_policy::table::KnowledgeSource;
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{ENDLESS, Names, On, SimulatedRun};
 
@@ -92,6 +91,9 @@ pub(crate) struct RunFlags {
     pub(crate) chip: ChipFlags,
 
     /// Run in this fraction of the time that the policy sees: 0.1, a tenth [default: 1]
+    ///
+    /// Caches still take their time to fill: a scale that is too small for the policy is warned of
+    /// (docs/chip.md).
     #[arg(long, value_name = "X", help_heading = "On a chip")]
     pub(crate) time_scale: Option<TimeScale>,
 
@@ -218,12 +220,14 @@ impl RunFlags {
                 let schedules = policy.schedules();
                 let mut world = self.chip.checked(preset, scale, &self.world, schedules)?;
                 world.warn(&names);
-                let uses_profiles = all.iter().any(|policy| {
-                    policy.knows == KnowledgeSource::Profiles
-                        || policy.learns() && self.known_profiles
-                });
-                if uses_profiles {
-                    world.measure_profiles(self.chip.profile_time)?;
+                let profiling = self.chip.profiling(self.known_profiles);
+                let set = SharedParameters::default();
+                let of_others = others.iter().filter_map(|of| Some((of.name, set.all(of.name)?)));
+                let of_policy = std::iter::once((policy.name, parameters.clone()));
+                world.find_least_scales(of_policy.chain(of_others), Some(profiling));
+                world.warn_of_time_scale();
+                if all.iter().any(|policy| profiling.is_for(policy)) {
+                    world.measure_profiles(profiling.span)?;
                 }
                 On::Chip(Box::new(world))
             }

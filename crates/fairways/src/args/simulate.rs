@@ -111,6 +111,9 @@ pub(crate) struct Simulate {
 
     /// Multiply the length of runs and phases by X. 0.1 is quick, but sampling then costs ten times
     /// as much; on a chip, everything that the policy sees takes a tenth of the time [default: 1]
+    ///
+    /// On a chip caches still take their time to fill: the policies for which the scale is too small
+    /// are named (docs/chip.md).
     #[arg(long, value_name = "X", help_heading = "Over time", value_parser = real(1e-6, 1e6))]
     pub(crate) time_scale: Option<f64>,
 
@@ -157,7 +160,7 @@ impl Simulate {
         let Some(Machine::Chip(preset)) = self.machine.take() else {
             return Ok(self.on_model().map(drop)?);
         };
-        let (policies, _) = self.policies_on_chip()?;
+        let (policies, set) = self.policies_on_chip()?;
         if self.chip.names_live() {
             return Ok(());
         }
@@ -169,7 +172,7 @@ impl Simulate {
         let programs = hash.finish();
         let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
         if !checked.contains(&programs) {
-            self.placed(&preset, &policies)?;
+            self.placed(&preset, &policies, &set)?;
             checked.insert(programs);
         }
         Ok(())
@@ -177,7 +180,7 @@ impl Simulate {
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
         let (policies, set) = self.policies_on_chip()?;
-        let world = self.placed(preset, &policies)?;
+        let world = self.placed(preset, &policies, &set)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,
@@ -204,10 +207,15 @@ impl Simulate {
         &self,
         preset: &ChipPreset,
         policies: &[&str],
+        set: &SharedParameters,
     ) -> Result<simulation::chip::World, BadInput> {
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
-        self.chip.checked(preset, scale, &self.world, schedule(policies))
+        let mut world = self.chip.checked(preset, scale, &self.world, schedule(policies))?;
+        let with_parameters = policies.iter().filter_map(|name| Some((*name, set.all(name)?)));
+        world.find_least_scales(with_parameters, Some(self.chip.profiling(self.known_profiles)));
+        world.warn_of_time_scale();
+        Ok(world)
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {

@@ -1,5 +1,6 @@
 //! `fairways emulate`: resctrl's files, with a simulated machine behind them.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -32,6 +33,7 @@ struct Report<'a> {
     kernel: &'a str,
     clock: &'static str,
     programs: &'a [ProgramState],
+    least_time_scales: &'a BTreeMap<String, f64>,
 }
 
 /// An emulator, and the files that go with it.
@@ -42,6 +44,8 @@ pub(crate) struct Emulation {
     pub(crate) machine: String,
     /// The chip of the machine.
     pub(crate) geometry: Geometry,
+    /// The least time scale of each policy that has one.
+    pub(crate) least_time_scales: BTreeMap<String, f64>,
     pub(crate) settings: Settings,
     /// The folder for the files that the machine would have in /proc and /sys.
     pub(crate) host_files: Option<PathBuf>,
@@ -54,7 +58,7 @@ pub(crate) fn run(
     is_quiet: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let Emulation { dir, machine, geometry, settings, host_files } = emulation;
+    let Emulation { dir, machine, geometry, least_time_scales, settings, host_files } = emulation;
     let platform = settings.platform.clone();
     let clock = if settings.pace == Pace::Lockstep { "lockstep" } else { "paced" };
     // From here on, signals are handled only after everything is set up.
@@ -79,6 +83,7 @@ pub(crate) fn run(
         kernel: platform.kernel.name,
         clock,
         programs: &programs,
+        least_time_scales: &least_time_scales,
     };
     if is_json {
         serde_json::to_writer(&mut *out, &report)?;

@@ -37,5 +37,6 @@ pub(super) fn summary(
         alone_served: best.served(job),
     });
     let interrupted = stop.load(Ordering::Relaxed);
-    Ok(Summary::new(run.policy.name(), end, interrupted, programs.collect()))
+    let summary = Summary::new(run.policy.name(), end, interrupted, programs.collect());
+    Ok(summary.with_least_time_scale(run.least_time_scale()))
 }

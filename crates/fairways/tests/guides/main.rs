@@ -8,6 +8,7 @@ mod allowed;
 mod likeness;
 mod named;
 mod page;
+mod scales;
 mod shell;
 mod words;
 
@@ -119,6 +120,17 @@ fn commands_in_running_text_are_understood() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(count > 60, "{count}");
+}
+
+/// A policy whose windows are shorter than filling the ways takes shows something else than on the
+/// unscaled machine.
+#[test]
+fn no_page_has_a_time_scale_that_is_too_small_for_its_policies() {
+    let (warnings, count): (Vec<Vec<String>>, Vec<usize>) =
+        pages().par_iter().map(scales::warnings).unzip();
+    let wrong = warnings.concat();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count.iter().sum::<usize>() > 20, "{count:?}");
 }
 
 #[test]

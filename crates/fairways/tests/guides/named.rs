@@ -91,7 +91,7 @@ const MINUTES: &str = "seconds to minutes; crates/fairways/tests/paper*.rs run t
 const SLOW: &str = "it takes half a minute; on a smaller scale of time it is the same command";
 const TENTH: Instead = With(&[("--time-scale 0.1", "--time-scale 0.002")]);
 const LARGE: Instead = With(&[("--time-scale 0.1", "--time-scale 0.001")]);
-const HUNDREDTH: Instead = With(&[("--time-scale 0.01", "--time-scale 0.0005")]);
+const TWENTIETH: Instead = With(&[("--time-scale 0.05", "--time-scale 0.0005")]);
 
 const fn named(
     page: &'static str,
@@ -275,30 +275,30 @@ pub(crate) const NAMED: &[Named] = &[
     named("docs/chip.md", "fairways simulate --machine chip:t1-single", TENTH, SLOW),
     named(
         "docs/chip.md",
-        "fairways simulate --machine chip:xeon-e5 --time-scale 0.01 --policies stock,static,dcat \\\n    \
+        "fairways simulate --machine chip:xeon-e5 --time-scale 0.1 --policies stock,static,dcat \\\n    \
          --programs 'live:overlap",
         With(&[
-            ("--time-scale 0.01", "--time-scale 0.001"),
+            ("--time-scale 0.1", "--time-scale 0.001"),
             ("stock,static,dcat", "dcat --warm-up 100ms --duration 200ms"),
             ("-n 300000 -r 100000 -d 128 -P 64", "-n 1000 -r 100000 -d 128 -P 64 -c 1"),
             ("7000", FREE_PORT),
         ]),
         "crates/lab/tests/real_redis.rs has a server with all its records, and compares",
     ),
-    named("docs/chip.md", "fairways simulate --machine chip:xeon-e5 --time-scale", HUNDREDTH, SLOW),
+    named("docs/chip.md", "fairways simulate --machine chip:xeon-e5 --time-scale", LARGE, SLOW),
     named("docs/policies/casc.md", "fairways run --machine chip:t1", TENTH, SLOW),
     named("docs/policies/cache-fair.md", "fairways simulate --machine chip:t1", TENTH, SLOW),
     named(
         "docs/policies/locpart.md",
         "fairways run --machine",
-        With(&[("--time-scale 0.05", "--time-scale 0.0002")]),
+        With(&[("--time-scale 0.1", "--time-scale 0.0002")]),
         SLOW,
     ),
-    named("docs/policies/locpart.md", "fairways simulate --machine", HUNDREDTH, SLOW),
+    named("docs/policies/locpart.md", "fairways simulate --machine", LARGE, SLOW),
     named("docs/profile.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
     named("docs/streams.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
-    named("docs/streams.md", "fairways simulate --machine", HUNDREDTH, SLOW),
-    named("docs/traces.md", "fairways simulate --machine", HUNDREDTH, SLOW),
+    named("docs/streams.md", "fairways simulate --machine", TWENTIETH, SLOW),
+    named("docs/traces.md", "fairways simulate --machine", TWENTIETH, SLOW),
 ];
 
 /// The files that the reader has.

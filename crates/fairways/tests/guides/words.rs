@@ -79,7 +79,7 @@ impl Helps {
 }
 
 /// Whether the shell takes over here.
-fn ends(word: &str) -> bool {
+pub(crate) fn ends(word: &str) -> bool {
     word.starts_with(['|', '>', '&', ';', '<']) || word == "||"
 }
 

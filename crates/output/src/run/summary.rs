@@ -24,6 +24,8 @@ pub struct Summary {
     policy: &'static str,
     seconds: f64,
     interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    least_time_scale: Option<f64>,
     unfairness: f64,
     stp: f64,
     antt: f64,
@@ -139,12 +141,19 @@ impl Summary {
             policy,
             seconds: end.nanos() as f64 / 1e9,
             interrupted,
+            least_time_scale: None,
             unfairness,
             stp,
             antt,
             stock: theirs.as_deref().map(Compared::of),
             programs: programs.into_iter().map(Program::from).collect(),
         }
+    }
+
+    /// The same with the policy's least time scale, if it has one.
+    #[must_use]
+    pub fn with_least_time_scale(self, least_time_scale: Option<f64>) -> Self {
+        Self { least_time_scale, ..self }
     }
 
     /// Writes one object and a newline.

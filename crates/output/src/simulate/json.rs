@@ -53,6 +53,8 @@ pub(crate) enum How<'a> {
     Chip {
         #[serde(flatten)]
         activity: Activity,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        least_time_scale: Option<f64>,
         programs: Vec<Did>,
     },
 }

@@ -1,5 +1,6 @@
 //! A chip and its programs.
 
+mod least_scale;
 mod services;
 mod time_scale;
 
@@ -16,6 +17,7 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::profile;
 use fairways_profiles::{ProfileMetric, ProfileTable};
 
+pub use least_scale::Profiling;
 pub use time_scale::TimeScale;
 
 use crate::catalog::synthetic_table_has;
@@ -38,6 +40,8 @@ pub struct World {
     pub names: Vec<String>,
     /// What runs, in the order of the names.
     pub jobs: Vec<Job>,
+    /// The least time scales of policies, as [`World::find_least_scales`] found them.
+    least_scales: Vec<(String, TimeScale)>,
 }
 
 impl World {
@@ -65,7 +69,8 @@ impl World {
         let keyed = |(key, written): (u64, Result<ParsedPhases, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
         let names = texts.iter().map(|text| name_of(text)).collect();
-        Ok(Self { preset: preset.to_owned(), settings, names, jobs })
+        let least_scales = Vec::new();
+        Ok(Self { preset: preset.to_owned(), settings, names, jobs, least_scales })
     }
 
     /// Lets programs take turns: as requested, or by default if there are more programs than CPUs

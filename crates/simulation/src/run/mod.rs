@@ -83,6 +83,14 @@ impl SimulatedRun {
         }
     }
 
+    /// The least time scale of the policy, as [`chip::World::least_scale`] has it.
+    pub fn least_time_scale(&self) -> Option<f64> {
+        match &self.on {
+            On::Model { .. } => None,
+            On::Chip(world) => world.least_scale(self.policy.name()),
+        }
+    }
+
     /// The ways of the last-level cache.
     pub fn ways(&self) -> Ways {
         match &self.on {
