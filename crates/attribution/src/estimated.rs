@@ -32,7 +32,10 @@ impl Attribution {
         let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX).max(1);
         let ways = u128::from(mask.count()) << 32;
         let own = u128::from(Q32::ratio(misses, lines).raw()).min(MOST);
-        self.programs[place].filling.rate = u64::try_from(own).unwrap_or(u64::MAX) / millis;
+        let filling = &mut self.programs[place].filling;
+        let brought_in = u64::try_from(own).unwrap_or(u64::MAX);
+        filling.rate = brought_in / millis;
+        filling.brought_in = filling.brought_in.saturating_add(brought_in);
         let (mut there, mut not_used, mut brought_in) = (0, 0, own);
         for (other, one) in self.sharing(mask) {
             there += one.lines_in_ways();

@@ -162,8 +162,10 @@ impl Attribution {
                     let Sample { counters, window, .. } = sample;
                     is_unread.then(|| self.estimate(place, counters, *window, mask)).flatten()
                 });
+                let is_estimated = sample.occupancy.is_none() && occupancy.is_some();
                 let sample = &Sample { occupancy, ..*sample };
-                self.programs[place].observe(sample, counts, mask.count(), llc.ways);
+                let observed = (sample, is_estimated);
+                self.programs[place].observe(observed, counts, mask.count(), llc.ways);
                 self.own(place, mask);
                 if counts != [false; 2] {
                     self.count_neighbours(place, sample.window, mask, counts);

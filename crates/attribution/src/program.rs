@@ -78,11 +78,21 @@ pub(crate) struct Filling {
     pub(crate) rate: u64,
     /// The part of its lines that were not used since the cache turned over, times 2^32.
     pub(crate) stale: u64,
+    /// Lines that it brought in since it started, in ways times 2^32.
+    pub(crate) brought_in: u64,
 }
 
 impl Default for Filling {
     fn default() -> Self {
-        Self { rate: 0, stale: Q32::ONE.raw() }
+        Self { rate: 0, stale: Q32::ONE.raw(), brought_in: 0 }
+    }
+}
+
+impl Filling {
+    /// Whether hardly a line is left of those that it may have had before it was known: it brought
+    /// in half as many again as it is estimated to hold.
+    fn has_turned_over(self, estimated: Q32) -> bool {
+        self.brought_in > 0 && self.brought_in / 3 >= estimated.raw() / 2
     }
 }
 
@@ -154,8 +164,14 @@ impl ObservedProgram {
     }
 
     /// Takes in a window, which counts for the span and for the next one if those have begun by
-    /// its start.
-    pub(crate) fn observe(&mut self, sample: &Sample, counts: [bool; 2], own: u32, ways: Ways) {
+    /// its start. Its occupancy may be estimated, from zero on.
+    pub(crate) fn observe(
+        &mut self,
+        (sample, is_estimated): (&Sample, bool),
+        counts: [bool; 2],
+        own: u32,
+        ways: Ways,
+    ) {
         let Sample { counters, occupancy, occupancy_at_least, window, straddled, .. } = sample;
         let before = core::mem::replace(&mut self.occupancy, *occupancy);
         let millis = u64::try_from(window.as_micros() / 1000).unwrap_or(u64::MAX).max(1);
@@ -168,7 +184,11 @@ impl ObservedProgram {
         let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
             return;
         };
-        if occupancy.is_none() && occupancy_at_least.is_some() {
+        let is_in_part = match *occupancy {
+            Some(estimated) => is_estimated && !self.filling.has_turned_over(estimated),
+            None => occupancy_at_least.is_some(),
+        };
+        if is_in_part {
             for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
                 span.misses_of_no_size = span.misses_of_no_size.saturating_add(misses);
             }

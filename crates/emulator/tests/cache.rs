@@ -181,12 +181,12 @@ fn a_paced_clock_is_never_ahead_and_gives_way_to_its_holder() {
     drop(client);
     let patience = Instant::now();
     while of.now().nanos() <= then.now_ns {
-        assert!(patience.elapsed() < Duration::from_secs(10), "it stands still");
+        assert!(patience.elapsed() < Duration::from_secs(300), "it stands still");
         std::thread::sleep(MS);
     }
     let mut client = of.client();
     while client.status().unwrap().factor.is_none() {
-        assert!(patience.elapsed() < Duration::from_secs(10), "no factor");
+        assert!(patience.elapsed() < Duration::from_secs(300), "no factor");
         std::thread::sleep(MS);
     }
     // Over the last second: by then there is one.
@@ -215,7 +215,7 @@ fn killing_a_placeholder_ends_its_program() {
     .unwrap();
     let started = Instant::now();
     while client.programs().unwrap()[0].running {
-        assert!(started.elapsed() < Duration::from_secs(10), "it runs on");
+        assert!(started.elapsed() < Duration::from_secs(300), "it runs on");
     }
     assert_eq!(of.read("a/tasks"), "");
     let before = client.counters(None).unwrap();

@@ -35,11 +35,11 @@ fn a_client_that_dies_with_more_to_ask_gives_the_clock_back() {
     let patience = Instant::now();
     let mut client = of.client();
     while client.status().unwrap().clock != ClockState::Held {
-        assert!(patience.elapsed() < Duration::from_secs(10), "it is not held");
+        assert!(patience.elapsed() < Duration::from_secs(300), "it is not held");
     }
     drop(dead);
     while client.status().unwrap().clock != ClockState::Paced {
-        assert!(patience.elapsed() < Duration::from_secs(20), "it stays held");
+        assert!(patience.elapsed() < Duration::from_secs(300), "it stays held");
     }
 }
 
@@ -68,13 +68,13 @@ fn no_client_takes_the_clock_while_another_lets_time_pass() {
     let mut client = of.client();
     let patience = Instant::now();
     while client.status().unwrap().now_ns == 0 {
-        assert!(patience.elapsed() < Duration::from_secs(10), "it stands still");
+        assert!(patience.elapsed() < Duration::from_secs(300), "it stands still");
     }
     let why = client.hold().unwrap_err().to_string();
     assert_eq!(why, "hold: another client lets time pass");
     drop(other);
     while client.hold().is_err() {
-        assert!(patience.elapsed() < Duration::from_secs(20), "it is never free");
+        assert!(patience.elapsed() < Duration::from_secs(300), "it is never free");
     }
     let now = client.status().unwrap().now_ns;
     std::thread::sleep(20 * MS);
@@ -123,6 +123,6 @@ fn a_burst_of_clients_is_survived() {
     drop(burst);
     let patience = Instant::now();
     while of.client().status().is_err() {
-        assert!(patience.elapsed() < Duration::from_secs(10), "no client is served");
+        assert!(patience.elapsed() < Duration::from_secs(300), "no client is served");
     }
 }

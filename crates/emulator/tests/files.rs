@@ -182,12 +182,12 @@ fn children_inherit_their_group() {
         if tasks == expected {
             break;
         }
-        assert!(started.elapsed() < Duration::from_secs(10), "{tasks:?} {expected:?}");
+        assert!(started.elapsed() < Duration::from_secs(300), "{tasks:?} {expected:?}");
     }
     Command::new("kill").arg(child.trim()).status().unwrap();
     shell.wait().unwrap();
     while !of.read("a/tasks").is_empty() {
-        assert!(started.elapsed() < Duration::from_secs(20));
+        assert!(started.elapsed() < Duration::from_secs(300));
     }
 }
 
@@ -474,7 +474,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
     rustix::mount::unmount(&dir, rustix::mount::UnmountFlags::empty()).unwrap();
     let started = Instant::now();
     while !emulator.is_unmounted() {
-        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(started.elapsed() < Duration::from_secs(300));
     }
     drop(emulator);
     assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);

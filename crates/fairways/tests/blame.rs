@@ -28,9 +28,9 @@ fn number(victim: &Value, field: &str) -> f64 {
     victim[field].as_f64().unwrap()
 }
 
-fn slowdown(found: &Value) -> f64 {
+fn victim(found: &Value) -> &Value {
     let programs = found["programs"].as_array().unwrap();
-    number(programs.iter().find(|one| one["program"] == "mlr:8M").unwrap(), "slowdown")
+    programs.iter().find(|one| one["program"] == "mlr:8M").unwrap()
 }
 
 /// A program that reads at random, beside two that stream: whatever policy runs, with windows that
@@ -41,9 +41,12 @@ fn a_stream_is_blamed_for_what_it_takes() {
     let programs = found["programs"].as_array().unwrap();
     let victim = &programs[0];
     assert_eq!((&victim["program"], &victim["worst"]), (&"mlr:8M".into(), &"mload:60M".into()));
-    assert!(number(victim, "slowdown") > 1.5 && number(victim, "least") > 1.0, "{found}");
+    // In truth it takes 3.1 times as long. It was never seen with more than a few ways.
+    let at_least = number(victim, "slowdown_at_least");
+    assert!(victim["slowdown"].is_null() && number(victim, "most") > 2.5, "{found}");
+    assert!(at_least > 1.1 && at_least == number(victim, "least"), "{found}");
     let parts = ["lines", "ways", "bus", "unexplained"].map(|field| number(victim, field));
-    assert!((parts.iter().sum::<f64>() + 1.0 - number(victim, "slowdown")).abs() < 1e-3, "{found}");
+    assert!((parts.iter().sum::<f64>() + 1.0 - at_least).abs() < 1e-3, "{found}");
     let by = victim["by"].as_array().unwrap();
     let caused = by.iter().map(|by| by["cache"].as_f64().unwrap() + by["bus"].as_f64().unwrap());
     assert!((caused.sum::<f64>() - parts[..3].iter().sum::<f64>()).abs() < 1e-3, "{found}");
@@ -94,14 +97,16 @@ fn ways_of_its_own_help_a_victim_as_estimated() {
 
 #[test]
 fn a_policy_that_confines_the_streams_leaves_little_to_blame() {
-    let [stock, ours] = ["stock", "fairways"].map(|policy| slowdown(&chip(policy)));
+    let stock = number(victim(&chip("stock")), "slowdown_at_least");
+    // With more ways it is known what it does with them.
+    let ours = number(victim(&chip("fairways")), "slowdown");
     assert!(ours - 1.0 < (stock - 1.0) / 2.0, "{ours} {stock}");
 }
 
 #[test]
 fn a_journal_names_its_programs_and_a_span_is_counted() {
     let whole = json("--journal tests/data/run.journal");
-    assert_eq!((&whole["schema"], &whole["policy"]), (&1.into(), &"lfoc".into()));
+    assert_eq!((&whole["schema"], &whole["policy"]), (&2.into(), &"lfoc".into()));
     let mut names: Vec<&str> = whole["programs"]
         .as_array()
         .unwrap()

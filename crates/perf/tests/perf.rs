@@ -355,7 +355,7 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     // Until taskset has bound it and has become the shell.
     let (began, comm) = (Instant::now(), format!("/proc/{}/comm", child.0.id()));
     while fs::read_to_string(&comm).unwrap() != "sh\n" {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(300));
         thread::sleep(Duration::from_millis(5));
     }
     let since = Instant::now();
@@ -384,7 +384,7 @@ fn more_than(perf: &mut Perf, nanos: u64) -> u64 {
         if ran > nanos {
             return ran;
         }
-        assert!(since.elapsed() < Duration::from_secs(60), "{ran} ns");
+        assert!(since.elapsed() < Duration::from_secs(300), "{ran} ns");
         thread::sleep(Duration::from_millis(50));
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn metrics(rdt: &Path) -> String {
             stream.read_to_string(&mut text).unwrap();
             return text;
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "rdt serves no metrics");
+        assert!(begun.elapsed() < Duration::from_secs(300), "rdt serves no metrics");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -26,7 +26,7 @@ impl Systemd {
     fn wait_for(&mut self, line: &str) -> (Instant, String) {
         let began = Instant::now();
         loop {
-            assert!(began.elapsed() < Duration::from_secs(30), "{line} never came");
+            assert!(began.elapsed() < Duration::from_secs(300), "{line} never came");
             self.hear(Duration::from_millis(50));
             while let Some((at, text)) = self.came.pop_front() {
                 if text.lines().any(|of| of.starts_with(line)) {

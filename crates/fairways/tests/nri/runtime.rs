@@ -106,7 +106,7 @@ impl Runtime {
     }
 
     fn line(&self) -> Value {
-        self.lines.recv_timeout(Duration::from_secs(30)).expect("a line of the runtime")
+        self.lines.recv_timeout(Duration::from_secs(300)).expect("a line of the runtime")
     }
 
     /// Has it do something; returns its answer.

@@ -64,7 +64,7 @@ fn until(affinity: &mut Affinity, mut is_met: impl FnMut(&TurnReport) -> bool) -
     let began = Instant::now();
     let mut ended = TurnReport::default();
     while !is_met(&ended) {
-        if began.elapsed() > Duration::from_secs(20) {
+        if began.elapsed() > Duration::from_secs(300) {
             return false;
         }
         turn(affinity, &mut ended);

@@ -113,7 +113,7 @@ fn a_thread_made_by_one_that_has_ended_is_put_back_too() {
     let second = first.join().unwrap();
     let began = Instant::now();
     while std::fs::metadata(format!("/proc/{maker}")).is_ok() {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(300));
         turn(&mut affinity, &mut TurnReport::default());
     }
     affinity.end(AppId(1));

@@ -63,7 +63,7 @@ fn what_an_owner_sets_meanwhile_counts_and_stays() {
     let began = Instant::now();
     // As soon as the turn that it has is over.
     while has(crew.ids[0]) == theirs {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(300));
         turn(&mut affinity, &mut TurnReport::default());
     }
     assert_eq!(has(crew.ids[0]), Has { cpus: last.to_string(), nice: 4 });
@@ -96,7 +96,7 @@ fn a_nice_value_that_an_owner_sets_after_a_turn_stays() {
     assert_eq!(has(thread).nice, usual - 3);
     let began = Instant::now();
     while has(thread).nice != usual {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(300));
         turn(&mut affinity, &mut TurnReport::default());
     }
     // A thread that was made meanwhile, and has the nice value from before the owner's change.
@@ -151,7 +151,7 @@ fn one_without_weight_gets_cpus_only() {
     };
     let began = Instant::now();
     while !is_idle() {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(300));
         std::thread::sleep(Duration::from_millis(5));
     }
     let before = has(id);

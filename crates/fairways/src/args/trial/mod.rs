@@ -19,7 +19,6 @@ use super::policies::PolicyName;
 ///
 /// Examples:
 ///   fairways trial --program web=unit:nginx.service --program batch=process:make
-///   fairways trial --policy dcat --duration 30m --json > trial.json
 ///   fairways trial --config fairways.toml --policies fairways,dcat,lfoc
 ///   fairways trial --machine chip:xeon-d --programs mlr:500K,mload:60M --time-scale 0.1
 ///
