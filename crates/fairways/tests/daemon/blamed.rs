@@ -81,7 +81,8 @@ fn observed(machine: &Machine, name: &str) -> Vec<Value> {
     let journal = machine.at(name);
     let mut command = Command::new(this());
     command.arg("run").args(machine.places("run")).args(["--counters", "emulator"]);
-    command.args(["--clock", "emulator", "--policy", "stock", "--observe", "--duration", "8s"]);
+    command.args(["--clock", "emulator", "--policy", "fairways", "--observe"]);
+    command.args(["--duration", "8s"]);
     for (program, pid) in &machine.pids {
         command.arg("--program").arg(format!("{}=pid:{pid}", program.replace(':', "-")));
     }

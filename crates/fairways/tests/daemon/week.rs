@@ -84,9 +84,8 @@ fn the_first_week_goes_as_the_guide_says() {
     eventually("programs are watched", || {
         classes(&daemon.status()) == ["not measurable", "not measurable"]
     });
-    // `status` shows the mistake.
-    let text = printed(&mut daemon.ask(&[]));
-    assert!(text.contains("web is not there: no process matches unit:ngnix.service"), "{text}");
+    let mistake = "web is not there: no process matches unit:ngnix.service";
+    eventually("status shows the mistake", || printed(&mut daemon.ask(&[])).contains(mistake));
     assert_eq!(machine.snapshot(&pids)["/schemata"], before["/schemata"]);
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&pids), before, "who watched leaves nothing");
