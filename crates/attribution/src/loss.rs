@@ -218,8 +218,8 @@ impl SavedMisses {
         let others = u128::from(one.span.misses_of_no_size);
         if let Some(times) = ((placed + others) << 32).checked_div(placed) {
             let times = u64::try_from(times).unwrap_or(u64::MAX);
-            let more = |saved: u128| fixed_times(saved, times);
-            all = Self { whole: all.whole.map(more), own: more(all.own) };
+            all.own = fixed_times(all.own, times);
+            all.whole = all.whole.map(|saved| fixed_times(saved, times));
         } else {
             all.whole[2] = others;
         }

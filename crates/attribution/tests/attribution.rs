@@ -258,7 +258,9 @@ fn occupancies_that_are_not_all_are_no_sizes() {
 /// A part of the span is of no size: its misses count as those of the rest.
 #[test]
 fn misses_of_no_size_are_taken_to_be_as_the_others() {
-    let with_half = || [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)];
+    fn with_half() -> [Event; 2] {
+        [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)]
+    }
     let mut slowdowns = Vec::new();
     for last in [with_half(), [in_part(0, 4000, 100, 1), in_part(1, 9900, 100, 1)]] {
         let mut all = machine(Some(IDLE), 2);

@@ -105,9 +105,9 @@ fn longer_windows_and_profiles_count() {
 
 #[test]
 fn json_has_the_least_scale_of_each_policy_that_has_one() {
-    let json = |line: &str| -> Value {
+    fn json(line: &str) -> Value {
         serde_json::from_slice(&fairways(&format!("{line} {MACHINE} --json")).stdout).unwrap()
-    };
+    }
     let compared =
         json("simulate --policies stock,dcat --time-scale 0.002 --warm-up 20ms --duration 20ms");
     assert_eq!(compared["policies"][0].get("least_time_scale"), None);

@@ -67,12 +67,11 @@ impl Programs {
         });
         // An earlier run may have left one of that name.
         let borrowed = &mount.state.ledger.borrowed;
-        let is_free = |name: &String| {
+        let mut free = names.into_iter().filter(|name| {
             let is_used = program.adopted.iter().any(|of| of.name == *name);
             !is_used && borrowed.iter().all(|of| of.name != *name)
-        };
-        let Some(name) = names.into_iter().find(is_free).filter(|name| name.len() <= LONGEST)
-        else {
+        });
+        let Some(name) = free.next().filter(|name| name.len() <= LONGEST) else {
             return Ok(false);
         };
         let borrowed = BorrowedGroup { name: name.clone(), theirs: theirs.to_owned(), inode };

@@ -6,7 +6,21 @@ use std::time::Duration;
 use fairways_core::{AppId, Counters, Latencies, Objective, Partition, Sample, Time};
 
 use super::plan::Attempt;
-use super::progress::Doing;
+
+/// What happens in a domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Doing {
+    #[default]
+    Nothing,
+    /// This policy decides.
+    Learning(usize),
+    Block {
+        /// From 1 on.
+        number: usize,
+        of: usize,
+        arm: Arm,
+    },
+}
 
 /// What is in force in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,10 +10,9 @@ use fairways_core::{
 };
 use parking_lot::Mutex;
 
-use super::found::{Arm, Found};
+use super::found::{Arm, Doing, Found};
 use super::learner::{CandidatePolicy, LearningPolicy};
 use super::plan::limits;
-use super::progress::Doing;
 
 /// Windows per block.
 const WINDOWS: u32 = 10;

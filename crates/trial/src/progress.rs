@@ -5,22 +5,7 @@ use std::time::Duration;
 
 use fairways_core::Time;
 
-use super::found::{Arm, Found};
-
-/// What happens in a domain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Doing {
-    #[default]
-    Nothing,
-    /// This policy decides.
-    Learning(usize),
-    Block {
-        /// From 1 on.
-        number: usize,
-        of: usize,
-        arm: Arm,
-    },
-}
+use super::found::{Arm, Doing, Found};
 
 /// How far the trial of these policies is, with the time that is left: that of the domain that
 /// takes longest. `None` where nothing is under way.

@@ -112,8 +112,8 @@ pub(crate) struct Simulate {
     /// Multiply the length of runs and phases by X. 0.1 is quick, but sampling then costs ten times
     /// as much; on a chip, everything that the policy sees takes a tenth of the time [default: 1]
     ///
-    /// On a chip caches still take their time to fill: the policies for which the scale is too small
-    /// are named (docs/chip.md).
+    /// On a chip caches still take their time to fill: the policies for which the scale is too
+    /// small are named (docs/chip.md).
     #[arg(long, value_name = "X", help_heading = "Over time", value_parser = real(1e-6, 1e6))]
     pub(crate) time_scale: Option<f64>,
 

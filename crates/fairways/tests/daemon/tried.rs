@@ -66,9 +66,9 @@ fn a_trial_compares_every_program_and_puts_all_back() {
 }
 
 /// Several policies in one trial, on programs that ran before the daemon and its monitoring groups
-/// were there. With ways of its own a program is better off beside one that streams; beside one that uses
-/// no cache it goes on hitting its lines wherever they are. Each verdict names its plan, and nothing
-/// is tried without limits.
+/// were there. With ways of its own a program is better off beside one that streams; beside one
+/// that uses no cache it goes on hitting its lines wherever they are. Each verdict names its plan,
+/// and nothing is tried without limits.
 #[test]
 fn a_trial_compares_policies_on_programs_that_ran_before() {
     if !can(&[]) {

@@ -65,7 +65,9 @@ fn short(command: &str) -> Option<Vec<String>> {
         pairs.push((word, value));
     }
     pairs.iter().find(|(word, _)| word == "--time-scale")?;
-    let recorded = |text: &str| ["live:", "trace:", "stream:"].iter().any(|of| text.contains(of));
+    fn recorded(text: &str) -> bool {
+        ["live:", "trace:", "stream:"].iter().any(|of| text.contains(of))
+    }
     let mut line = vec![verb.clone()];
     for (word, value) in pairs {
         if added.split(' ').any(|flag| flag == word) || LEFT_OUT.contains(&&*word) {
@@ -123,10 +125,10 @@ fn managing(page: &Page) -> impl Iterator<Item = &str> {
 
 #[test]
 fn a_scale_that_is_too_small_is_found_wherever_a_page_has_it() {
-    let warned = |text: &str| {
+    fn warned(text: &str) -> (usize, usize) {
         let (warnings, count) = warnings(&Page::of("page".to_owned(), text.to_owned()));
         (warnings.len(), count)
-    };
+    }
     let chip = "--machine chip:xeon-d --programs mlr:1M";
     for (scale, few) in [("0.02", 0), ("0.0125", 1)] {
         let command =

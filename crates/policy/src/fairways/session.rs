@@ -279,11 +279,11 @@ mod tests {
         let p = Parameters { full_windows: 2, ..Parameters::default() };
         let mut growth = growth(&seen_with(16));
         let missing = Some(Q32::from_int(4));
-        let mut observe = |is_all| {
-            growth.observe(&p, Time::ZERO, (Some(Q32::from_raw(1 << 31)), is_all), missing)
-        };
-        assert!((0..20).all(|_| observe(false) == GrowthStep::Wait));
-        assert_eq!([true; 2].map(observe), [GrowthStep::Wait, GrowthStep::Grow]);
+        let held = Some(Q32::from_raw(1 << 31));
+        let counted = (0..22).map(|window| window >= 20);
+        let steps = counted.map(|is_all| growth.observe(&p, Time::ZERO, (held, is_all), missing));
+        let waits = steps.take_while(|step| *step == GrowthStep::Wait);
+        assert_eq!(waits.count(), 21);
     }
 
     /// Half of its partition is full when time is up; then it has longer, but not for good.

@@ -143,8 +143,8 @@ impl World {
     }
 }
 
-/// The seconds, on the chip's own clock, in which a program that waits for each miss fills all ways.
-/// One whose misses overlap takes less; none takes less than the bus does.
+/// The seconds, on the chip's own clock, in which a program that waits for each miss fills all
+/// ways. One whose misses overlap takes less; none takes less than the bus does.
 fn fill_seconds(chip: &Geometry) -> f64 {
     let hertz = f64::from(chip.mhz) * 1e6;
     let latency = f64::from(chip.latency.memory) / hertz;
@@ -210,7 +210,7 @@ mod tests {
             ("xeon-e5-2630:latency=12/45/418", "dcat", json!({}), 0.1),
             ("xeon-e5-2630:mbps=100", "dcat", json!({}), 0.5),
             ("xeon-e5-2630:mbps=unlimited", "dcat", json!({}), 0.04),
-            // Longer windows bear a smaller scale, and windows that are too short at any scale none.
+            // Longer windows bear a smaller scale; some are too short at any scale.
             ("xeon-e5-2630", "dcat", json!({ "period": 10_000_000_000_u64 }), 0.004),
             ("xeon-e5-2630", "dcat", json!({ "period": 1_000_000 }), 1.0),
             ("xeon-e5-2630", "lfoc", json!({ "sampling_window": 100_000_000 }), 0.02),
