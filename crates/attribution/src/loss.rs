@@ -220,6 +220,10 @@ impl SavedMisses {
             let times = u64::try_from(times).unwrap_or(u64::MAX);
             all.own = fixed_times(all.own, times);
             all.whole = all.whole.map(|saved| fixed_times(saved, times));
+            // Few windows say little of many.
+            if others > placed {
+                all.whole[2] = all.whole[2].max(others);
+            }
         } else {
             all.whole[2] = others;
         }

@@ -175,8 +175,8 @@ impl Actuator {
         self.event(app, domain, OCCUPANCY, Program::occupancy)
     }
 
-    /// The number of the group that counts a program: another one where
-    /// [`occupancy`](Self::occupancy) begins at 0 again, though the program holds lines.
+    /// The number of the groups that count a program: another one where
+    /// [`occupancy`](Self::occupancy) leaves out lines from now on that the program holds.
     #[must_use]
     pub fn counting_group(&self, app: AppId) -> u32 {
         self.programs.by_id.get(&app).map_or(0, |program| program.groups_before)

@@ -24,7 +24,7 @@ pub(super) struct Program {
     /// The CTRL_MON group that it is in; the root's is empty.
     pub(super) class: String,
     pub(super) monitored: bool,
-    /// How many MON groups have counted it before.
+    /// How often its lines had to be counted from zero again, all or some.
     pub(super) groups_before: u32,
     /// How often another group has taken its MON group's place.
     replaced: u32,
@@ -92,6 +92,8 @@ impl Program {
         let before = self.uncounted.len();
         self.uncounted.extend(threads);
         if self.uncounted.len() > before {
+            // What they bring in meanwhile counts for another group.
+            self.groups_before += 1;
             self.distrust_windows();
         }
     }
@@ -212,6 +214,7 @@ impl Program {
     pub(super) fn let_go(&mut self, tree: &Tree, name: &str) {
         let Some(at) = self.adopted.iter().position(|of| of.name == name) else { return };
         let Adopted { name, counts, .. } = self.adopted.remove(at);
+        self.groups_before += 1;
         let class = &self.class;
         let counted = counts.end(tree, || monitor_in(class, &name));
         self.keep_counts(counted);

@@ -266,6 +266,8 @@ impl Program {
     /// What counts threads in a group of others is not read any longer, and removed if it is ours.
     fn end_stay(&mut self, mount: &mut Mount, at: usize) {
         let stay = self.stays.remove(at);
+        // What it counted is not read any longer.
+        self.groups_before += 1;
         let group = stay.counting_group();
         let StayingThreads { ours, inode, counts, .. } = stay;
         let is_there = mount.tree.inode(&group).is_ok_and(|now| now == Some(inode));

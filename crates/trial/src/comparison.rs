@@ -46,10 +46,10 @@ impl PolicyComparison {
             .filter_map(|(number, report)| Some((number, report.ipc?.by)))
             .collect();
         order.sort_by(|(_, one), (_, other)| other.partial_cmp(one).unwrap_or(Ordering::Equal));
-        let mut order = order.into_iter().map(|(number, _)| number);
-        let best = order.next().filter(|&best| policies[best].verdict == Verdict::Helped);
-        let best = best.map(|best| {
-            let next = order.next().map(|next| {
+        let order: Vec<usize> = order.into_iter().map(|(number, _)| number).collect();
+        let helped = order.iter().find(|number| policies[**number].verdict == Verdict::Helped);
+        let best = helped.map(|&best| {
+            let next = order.iter().find(|number| **number != best).map(|&next| {
                 let arms = [Arm::With(best), Arm::With(next)];
                 let ipc = Overall::new(found, arms).difference;
                 let verdict = ipc.map_or(Verdict::Inconclusive, Difference::verdict);

@@ -101,8 +101,8 @@ impl LearningPolicy {
                 }
             }
             Event::Refused { plan, why } => {
-                self.was_refused = true;
-                self.requested.take_if(|(requested, _)| requested == plan);
+                let requested = self.requested.take_if(|(requested, _)| requested == plan);
+                self.was_refused |= requested.is_some();
                 if let Some(plan) = self.own(*plan) {
                     self.pass(at, &Event::Refused { plan, why: *why }, act);
                 }

@@ -47,7 +47,7 @@ const LEAST_ROUNDS: u128 = 3;
 /// The exit code if nothing was tried: no other verdict has it.
 const NOTHING_TRIED: u8 = 1;
 
-/// ComparedPolicies to compare.
+/// Policies to compare.
 #[derive(Clone, Debug, Default)]
 pub struct ComparedPolicies {
     /// Their names.

@@ -191,7 +191,8 @@ impl Counting {
         let straddled = self.windows.get(key).is_some_and(|window| window.common.straddled);
         let bytes = mechanism.occupied_bytes(app, id).filter(|_| domain.way_bytes > 0);
         let is_all = bytes.is_none_or(|bytes| {
-            self.turnover.is_all(key, mechanism.counting_group(app), bytes, &counters)
+            let held = (bytes, domain.way_bytes);
+            self.turnover.is_all(key, mechanism.counting_group(app), held, &counters)
         });
         let read = bytes.map(|bytes| Q32::ratio(bytes, domain.way_bytes));
         let (occupancy, occupancy_at_least) = if is_all { (read, None) } else { (None, read) };

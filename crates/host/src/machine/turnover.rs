@@ -3,8 +3,9 @@
 //! A line counts for the monitoring group of the thread that brought it in, and hits do not change
 //! that (Intel SDM 3B, 17.18.5.2). So a group that begins while its program runs counts 0 at first,
 //! and the program hits lines that count for its group before. Only lines that it brings in again
-//! count for the new one: once these are half as many again as the group counts, hardly any of the
-//! older ones are left. A program that hardly misses may never come that far.
+//! count for the new one: once these are half as many again as the group counts, few of the older
+//! ones are left, but for those that it hits so often that nothing replaces them. A program that
+//! hardly misses may never come that far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,10 @@ use super::window_table::WindowKey;
 
 /// Bytes of a line.
 const LINE: u64 = 64;
+
+/// The ways' worth of lines that a program has to bring in at least: small occupancies are counted
+/// in coarse units, and lines may stay in a private cache before they come to this one.
+const LEAST_WAYS: u64 = 2;
 
 /// What programs brought in since their groups began.
 #[derive(Debug, Default)]
@@ -39,27 +44,28 @@ impl TurnoverCheck {
     }
 
     /// Adds a window, at whose end `occupied` bytes were counted by the program's group of this
-    /// number. Returns whether these are all that it holds.
+    /// number, where a way has `way` bytes. Returns whether these are all that it holds.
     pub(super) fn is_all(
         &mut self,
         key: WindowKey,
         group: u32,
-        occupied: u64,
+        (occupied, way): (u64, u64),
         counters: &Counters,
     ) -> bool {
         let (_, app) = key;
-        let is_whole = self.whole.contains(&app);
+        // Its first group has the number 0.
+        let is_whole = group == 0 && self.whole.contains(&app);
         let new = BroughtIn { group, bytes: 0, has_turned_over: is_whole };
         let of = self.of.entry(key).or_insert(new);
         if of.group != group {
             *of = BroughtIn { group, bytes: 0, has_turned_over: false };
-            self.whole.remove(&app);
         }
         // Without counts of misses, half of what it moved: the rest may be lines written back.
         let misses = counters.llc_misses.map(|misses| misses.saturating_mul(LINE));
         let brought = misses.or_else(|| counters.memory_bytes.map(|bytes| bytes / 2));
         of.bytes = of.bytes.saturating_add(brought.unwrap_or(0));
-        of.has_turned_over |= of.bytes > 0 && of.bytes / 3 >= occupied / 2;
+        let is_enough = of.bytes >= way.saturating_mul(LEAST_WAYS);
+        of.has_turned_over |= is_enough && of.bytes / 3 >= occupied / 2;
         of.has_turned_over
     }
 
@@ -93,46 +99,57 @@ mod tests {
         counted(Some(misses), None)
     }
 
+    const WAY: u64 = 32_000;
+
     #[test]
     fn what_is_counted_is_all_once_half_as_many_lines_again_were_brought_in() {
         let mut check = TurnoverCheck::default();
-        assert!(!check.is_all(KEY, 0, 0, &missed(0)));
-        assert!(!check.is_all(KEY, 0, 64_000, &missed(1000)));
-        assert!(!check.is_all(KEY, 0, 96_000, &missed(1200)));
-        assert!(check.is_all(KEY, 0, 96_000, &missed(51)));
+        assert!(!check.is_all(KEY, 0, (0, WAY), &missed(0)));
+        assert!(!check.is_all(KEY, 0, (64_000, WAY), &missed(1000)));
+        assert!(!check.is_all(KEY, 0, (96_000, WAY), &missed(1200)));
+        assert!(check.is_all(KEY, 0, (96_000, WAY), &missed(51)));
         // From then on, however much it holds.
-        assert!(check.is_all(KEY, 0, 9_000_000, &missed(0)));
-        assert!(!check.is_all((1, AppId(3)), 0, 64, &missed(0)), "of another cache");
+        assert!(check.is_all(KEY, 0, (9_000_000, WAY), &missed(0)));
+        assert!(!check.is_all((1, AppId(3)), 0, (64, WAY), &missed(0)), "of another cache");
+    }
+
+    /// It reads 0, and has missed: the unit is coarse, or its lines went to a private cache.
+    #[test]
+    fn few_lines_show_nothing() {
+        let mut check = TurnoverCheck::default();
+        assert!(!check.is_all(KEY, 0, (0, WAY), &missed(1)));
+        assert!(!check.is_all(KEY, 0, (0, WAY), &missed(998)));
+        assert!(check.is_all(KEY, 0, (0, WAY), &missed(1)));
     }
 
     #[test]
     fn a_new_group_begins_again() {
         let mut check = TurnoverCheck::default();
-        assert!(check.is_all(KEY, 0, 64, &missed(100)));
-        assert!(!check.is_all(KEY, 1, 64_000, &missed(1)));
-        assert!(check.is_all(KEY, 1, 64_000, &missed(1500)));
+        assert!(check.is_all(KEY, 0, (64, WAY), &missed(1000)));
+        assert!(!check.is_all(KEY, 1, (64_000, WAY), &missed(1)));
+        assert!(check.is_all(KEY, 1, (64_000, WAY), &missed(1500)));
     }
 
     #[test]
     fn a_program_that_never_ran_elsewhere_holds_what_is_counted() {
         let mut check = TurnoverCheck::default();
         check.begin_whole(AppId(3));
-        assert!(check.is_all(KEY, 0, 640_000, &missed(0)));
-        // Until its group had to be made again.
-        assert!(!check.is_all(KEY, 1, 640, &missed(0)));
+        assert!(check.is_all(KEY, 0, (640_000, WAY), &missed(0)));
+        // Until its group had to be made again, seen or not.
+        assert!(!check.is_all(KEY, 1, (640, WAY), &missed(0)));
         check.forget(KEY);
-        assert!(!check.is_all(KEY, 1, 640, &missed(0)));
-        check.begin_whole(AppId(3));
+        assert!(!check.is_all(KEY, 1, (640, WAY), &missed(0)));
+        assert!(!check.is_all((1, AppId(3)), 2, (640, WAY), &missed(0)));
         check.end(AppId(3));
         check.leave(0);
-        assert!(!check.is_all(KEY, 0, 640, &missed(0)));
+        assert!(!check.is_all(KEY, 0, (640, WAY), &missed(0)));
     }
 
     #[test]
     fn without_misses_what_it_moved_shows_it() {
         let mut check = TurnoverCheck::default();
-        assert!(!check.is_all(KEY, 0, 64_000, &counted(None, Some(128_000))));
-        assert!(check.is_all(KEY, 0, 64_000, &counted(None, Some(64_002))));
-        assert!(!check.is_all((1, AppId(3)), 0, 0, &counted(None, None)));
+        assert!(!check.is_all(KEY, 0, (64_000, WAY), &counted(None, Some(128_000))));
+        assert!(check.is_all(KEY, 0, (64_000, WAY), &counted(None, Some(64_002))));
+        assert!(!check.is_all((1, AppId(3)), 0, (0, WAY), &counted(None, None)));
     }
 }

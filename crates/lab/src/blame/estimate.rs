@@ -70,7 +70,8 @@ impl Policy for WatchedMix {
         match event {
             Event::Sampled(sample) if self.readings == Readings::Counters => {
                 let counters = Counters { memory_bytes: None, ..sample.counters };
-                let sample = Sample { counters, occupancy: None, ..*sample };
+                let (occupancy, occupancy_at_least) = (None, None);
+                let sample = Sample { counters, occupancy, occupancy_at_least, ..*sample };
                 self.watched.handle(at, &Event::Sampled(sample), act);
             }
             _ => self.watched.handle(at, event, act),

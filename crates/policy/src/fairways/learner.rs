@@ -92,11 +92,6 @@ impl LearnedProgram {
     pub(crate) fn set_sampled(&mut self, is_complete: bool) {
         let observed = self.phases.current_mut();
         (observed.is_sampled, observed.is_unfinished) = (is_complete, !is_complete);
-        // With few ways and with many it hardly missed: its size makes no difference.
-        let is_unseen = is_complete && !self.is_seen();
-        if let Some(rates) = self.of_no_size.filter(|_| is_unseen) {
-            self.has_changed |= self.phases.add(&rates);
-        }
     }
 
     /// Whether nothing shows what more or fewer lines do to it.
@@ -290,14 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_hardly_missed_with_any_ways_is_known_without_a_size() {
-        let mut learner = LearnedProgram::new(AppId(0), 0, None);
-        learner.add(&counted(1), None);
-        learner.set_sampled(false);
-        assert!(learner.has_no_size());
-        learner.set_sampled(true);
-        assert!(!learner.has_no_size() && learner.is_news());
-        // So is one that has hardly a reference.
+    fn a_program_with_hardly_a_reference_needs_no_size() {
         let mut idle = LearnedProgram::new(AppId(0), 0, None);
         idle.add(&counted(0), None);
         assert!(!idle.has_no_size() && idle.is_news());

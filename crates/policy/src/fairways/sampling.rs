@@ -117,6 +117,11 @@ impl Fairways {
             learner.observed().least_cpi(llc.ways) <= Some(session.cpi_of_interest);
         if !is_of_interest || step == GrowthStep::Unfinished {
             learner.put_off = FOR_LONG;
+            // Nothing showed what it holds: the next time need not be soon.
+            if learner.has_no_size() {
+                learner.put_off <<= learner.given_up.min(MOST_GIVEN_UP);
+                learner.given_up += 1;
+            }
         }
         if is_over || !is_of_interest {
             self.stop(at, act);

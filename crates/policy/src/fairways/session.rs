@@ -46,7 +46,7 @@ pub(crate) enum GrowthStep {
     Grow,
     /// It has seen every size that it can.
     Complete,
-    /// Time is up, and it is still filling its partition.
+    /// Time is up, and it is still filling its partition, or holds lines that are not counted.
     Unfinished,
 }
 
@@ -160,7 +160,9 @@ impl Growth {
         if let Some(now) = occupancy {
             let moved = now.raw().abs_diff(self.occupancy.raw());
             // Where each miss takes long, a window brings few lines, and still there are more.
-            let is_still = moved < Q32::ONE.raw() / 32 && llcmpkc.is_none_or(|rate| rate < FEW);
+            // What it hits may be lines that are not counted, wherever they are.
+            let has_few = llcmpkc.is_none_or(|rate| rate < FEW);
+            let is_still = is_all && moved < Q32::ONE.raw() / 32 && has_few;
             self.still = if is_still { self.still + 1 } else { 0 };
             self.occupancy = now;
         }
@@ -184,7 +186,7 @@ impl Growth {
             return GrowthStep::Wait;
         }
         let is_filling = !is_done && self.occupancy.raw() > self.half_time.raw() + quarter;
-        match (is_growing, is_filling && !self.has_longer) {
+        match (is_growing, !is_all || is_filling && !self.has_longer) {
             (false, _) => GrowthStep::Grow,
             (true, true) => GrowthStep::Unfinished,
             (true, false) => GrowthStep::Complete,
@@ -199,6 +201,8 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use fairways_core::Ways;
 
     use super::*;
@@ -284,6 +288,14 @@ mod tests {
         let steps = counted.map(|is_all| growth.observe(&p, Time::ZERO, (held, is_all), missing));
         let waits = steps.take_while(|step| *step == GrowthStep::Wait);
         assert_eq!(waits.count(), 21);
+        // It hardly misses: that shows nothing while it may hit lines elsewhere.
+        growth.grow();
+        let steps: Vec<GrowthStep> = (0..p.most_windows)
+            .map(|_| growth.observe(&p, Time::ZERO, (held, false), Some(Q32::default())))
+            .collect();
+        let (last, before) = steps.split_last().unwrap();
+        assert!(before.iter().all(|step| *step == GrowthStep::Wait));
+        assert_eq!(*last, GrowthStep::Unfinished);
     }
 
     /// Half of its partition is full when time is up; then it has longer, but not for good.

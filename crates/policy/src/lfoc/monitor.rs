@@ -37,7 +37,8 @@ pub(crate) struct Learner {
 struct WindowRates {
     llcmpkc: Q32,
     stalls: Option<Q32>,
-    occupancy: Q32,
+    /// What it occupies at least, and at most.
+    occupied: [Q32; 2],
 }
 
 /// How long a signal has lasted. Decision LFOC 19: a signal that sampling found false has to last
@@ -118,9 +119,11 @@ impl Learner {
         }
         // The footnote of §4.2 reads occupancy from CMT. Without it, a program occupies at most the
         // ways of its cluster.
-        let occupancy = sample.occupancy.unwrap_or(Q32::from_int(self.mask.count()));
+        let own = Q32::from_int(self.mask.count());
+        let least = sample.occupancy.or(sample.occupancy_at_least).unwrap_or(own);
+        let occupied = [least, sample.occupancy.unwrap_or(own).max(least)];
         let stalls = sample.counters.stalls_l2_miss_share();
-        self.history.push_back(WindowRates { llcmpkc, stalls, occupancy });
+        self.history.push_back(WindowRates { llcmpkc, stalls, occupied });
         if self.history.len() < p.averaged_periods.max(1) as usize {
             return None;
         }
@@ -144,12 +147,13 @@ impl Learner {
                 quiet.then_some("a streaming program that misses little")
             }
             Class::Sensitive => {
-                let own = mean(self.history.iter().map(|period| period.occupancy))?;
-                occupancy = Some(own);
+                let least = mean(self.history.iter().map(|period| period.occupied[0]))?;
+                let most = mean(self.history.iter().map(|period| period.occupied[1]))?;
+                occupancy = Some(least);
                 let critical = Q32::from_int(self.sampled.as_ref()?.critical_ways);
-                if !intensive && own < critical {
+                if !intensive && most < critical {
                     Some("a sensitive program that needs less than its critical size")
-                } else if llcmpkc > p.high_threshold && own > critical {
+                } else if llcmpkc > p.high_threshold && least > critical {
                     Some("a sensitive program that misses much beyond its critical size")
                 } else {
                     None
