@@ -157,7 +157,7 @@ fn what_a_program_holds_that_ran_before_is_known_once_it_has_missed() {
     let (mut host, script, mut sender) = scripted(&bench, &sleeper);
     host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
     let mut found = Vec::new();
-    for misses in [None, Some(0), Some(1000), Some(0)] {
+    for misses in [None, Some(0), Some(1_000_000), Some(0)] {
         let mut window = ended(1000, MILLI, MILLI);
         window.counters.llc_misses = misses;
         script.borrow_mut().ended.push(window);
