@@ -49,13 +49,5 @@ fn window(app: u32) -> Event {
     };
     let (app, occupancy) = (AppId(app), Some(Q32::from_raw(1 << 30)));
     let window = Duration::from_millis(100);
-    Event::Sampled(Sample {
-        app,
-        counters,
-        occupancy,
-        window,
-        plan: None,
-        occupancy_at_least: None,
-        straddled: false,
-    })
+    Event::Sampled(Sample { occupancy, ..Sample::new(app, counters, window) })
 }

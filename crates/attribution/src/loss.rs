@@ -215,7 +215,7 @@ impl SavedMisses {
             all.own += fixed_times(misses.into(), Q32::ONE.raw() - left);
         }
         // What happened at sizes that are not known is taken to be as the rest.
-        let others = u128::from(one.span.misses_of_no_size);
+        let others = u128::from(one.span.misses_of_unknown_size);
         if let Some(times) = ((placed + others) << 32).checked_div(placed) {
             let times = u64::try_from(times).unwrap_or(u64::MAX);
             all.own = fixed_times(all.own, times);

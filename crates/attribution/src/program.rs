@@ -49,7 +49,7 @@ pub(crate) struct CountedSpan {
     /// Its misses at each size, and their sum times the ways that it might fill.
     pub(crate) misses: [(u64, u64); SIZES],
     /// Its misses while its size was not known.
-    pub(crate) misses_of_no_size: u64,
+    pub(crate) misses_of_unknown_size: u64,
     /// What its neighbours do while it runs, in the order of all programs.
     pub(crate) neighbours: Vec<Neighbour>,
 }
@@ -59,14 +59,14 @@ impl CountedSpan {
         Self {
             counters: Counters::default(),
             misses: [(0, 0); SIZES],
-            misses_of_no_size: 0,
+            misses_of_unknown_size: 0,
             neighbours: Vec::new(),
         }
     }
 
     pub(crate) fn forget(&mut self) {
         self.counters = Counters::default();
-        (self.misses, self.misses_of_no_size) = ([(0, 0); SIZES], 0);
+        (self.misses, self.misses_of_unknown_size) = ([(0, 0); SIZES], 0);
         self.neighbours.fill(Neighbour::default());
     }
 }
@@ -190,7 +190,7 @@ impl ObservedProgram {
         };
         if is_in_part {
             for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
-                span.misses_of_no_size = span.misses_of_no_size.saturating_add(misses);
+                span.misses_of_unknown_size = span.misses_of_unknown_size.saturating_add(misses);
             }
             self.note_cost(sample, misses);
             return;

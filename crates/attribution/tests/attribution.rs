@@ -45,13 +45,8 @@ fn sampled(app: u32, misses: u64, wait: u64, quarters: u64) -> Event {
         ..Counters::default()
     };
     Event::Sampled(Sample {
-        app: AppId(app),
-        counters,
         occupancy: Some(Q32::from_raw(quarters << 30)),
-        window: Duration::from_millis(100),
-        plan: None,
-        straddled: false,
-        occupancy_at_least: None,
+        ..Sample::new(AppId(app), counters, Duration::from_millis(100))
     })
 }
 
@@ -255,9 +250,9 @@ fn occupancies_that_are_not_all_are_no_sizes() {
     assert!(thousandths(warm.slowdown.likely) > 1100, "{warm:?}");
 }
 
-/// A part of the span is of no size: its misses count as those of the rest.
+/// In a part of the span its size is not known: those misses count as the rest.
 #[test]
-fn misses_of_no_size_are_taken_to_be_as_the_others() {
+fn misses_at_a_size_that_is_not_known_count_as_the_others() {
     fn with_half() -> [Event; 2] {
         [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)]
     }

@@ -23,15 +23,7 @@ fn occupancies(programs: &[(u64, u64)], windows: u32) -> Vec<f64> {
             let counters = Counters { llc_references, llc_misses, ..Counters::default() };
             let at = Time::ZERO.after(WINDOW * number);
             let plan: Option<PlanId> = None;
-            let sample = Sample {
-                app,
-                counters,
-                occupancy: None,
-                window: WINDOW,
-                plan,
-                occupancy_at_least: None,
-                straddled: false,
-            };
+            let sample = Sample { plan, ..Sample::new(app, counters, WINDOW) };
             of.handle(at, &Event::Sampled(sample));
         }
     }
@@ -73,15 +65,7 @@ fn a_window_without_misses_leaves_the_estimate_as_it_was() {
     of.handle(Time::ZERO, &Event::Started { app, wish: Wish::default(), profile: None });
     for (number, llc_misses) in [(1, Some(3000)), (2, None), (3, Some(500))] {
         let counters = Counters { llc_misses, llc_references: Some(9000), ..Counters::default() };
-        let sample = Sample {
-            app,
-            counters,
-            occupancy: None,
-            window: WINDOW,
-            plan: None,
-            occupancy_at_least: None,
-            straddled: false,
-        };
+        let sample = Sample::new(app, counters, WINDOW);
         of.handle(Time::ZERO.after(WINDOW * number), &Event::Sampled(sample));
     }
     assert_eq!(of.occupancy(app).map(|of| (of.raw() * 2) >> 32), Some(7));
@@ -94,15 +78,7 @@ fn without_a_size_of_ways_nothing_is_estimated() {
     let app = AppId(0);
     of.handle(Time::ZERO, &Event::Started { app, wish: Wish::default(), profile: None });
     let counters = Counters { llc_misses: Some(1), ..Counters::default() };
-    let sample = Sample {
-        app,
-        counters,
-        occupancy: None,
-        window: WINDOW,
-        plan: None,
-        occupancy_at_least: None,
-        straddled: false,
-    };
+    let sample = Sample::new(app, counters, WINDOW);
     of.handle(Time::ZERO.after(WINDOW), &Event::Sampled(sample));
     assert_eq!(of.occupancy(app), None);
 }

@@ -46,3 +46,12 @@ pub struct Sample {
     /// Whether a plan was carried out during the window, so that the sample mixes two plans.
     pub straddled: bool,
 }
+
+impl Sample {
+    /// A sample of which nothing is known besides its counts: no occupancy, and no plan in force.
+    #[must_use]
+    pub const fn new(app: AppId, counters: Counters, window: Duration) -> Self {
+        let (occupancy, occupancy_at_least, plan, straddled) = (None, None, None, false);
+        Self { app, counters, occupancy, occupancy_at_least, window, plan, straddled }
+    }
+}

@@ -143,15 +143,7 @@ mod tests {
     fn sampled(occupancy: Option<Q32>, counted: &[Counter]) -> Event {
         let counters = Counters::from_fn(|counter| counted.contains(&counter).then_some(1));
         let (app, window, plan) = (AppId(0), SECOND, None);
-        Event::Sampled(Sample {
-            app,
-            counters,
-            occupancy,
-            window,
-            plan,
-            occupancy_at_least: None,
-            straddled: false,
-        })
+        Event::Sampled(Sample { occupancy, plan, ..Sample::new(app, counters, window) })
     }
 
     fn after(seconds: u32) -> Time {

@@ -266,15 +266,7 @@ mod tests {
     fn sampled(app: u32) -> Event {
         let counters = Counters::from_fn(|counter| Some(1_000_000 + counter as u64));
         let (app, occupancy, window) = (AppId(app), Some(Q32::ONE), WINDOW);
-        Event::Sampled(Sample {
-            app,
-            counters,
-            occupancy,
-            window,
-            plan: None,
-            occupancy_at_least: None,
-            straddled: false,
-        })
+        Event::Sampled(Sample { occupancy, ..Sample::new(app, counters, window) })
     }
 
     fn answered(app: u32) -> Event {

@@ -69,15 +69,7 @@ fn sample(app: u32, ways: u32, changed: bool) -> Event {
     };
     let app = AppId(app);
     let window = Duration::from_secs(1);
-    Event::Sampled(Sample {
-        app,
-        counters,
-        occupancy: None,
-        window,
-        plan: None,
-        occupancy_at_least: None,
-        straddled: false,
-    })
+    Event::Sampled(Sample::new(app, counters, window))
 }
 
 /// The policy after `rounds` rounds and all windows of the next but the last, which is returned.

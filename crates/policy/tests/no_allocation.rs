@@ -135,13 +135,12 @@ fn what_fairways_observes_allocates_nothing() {
                 ..Counters::default()
             };
             Event::Sampled(Sample {
-                app: AppId(u32::try_from(app).expect("below 8")),
-                counters,
                 occupancy: Some(Q32::from_raw(ways << 32)),
-                window: Duration::from_millis(1),
-                plan: None,
-                straddled: false,
-                occupancy_at_least: None,
+                ..Sample::new(
+                    AppId(u32::try_from(app).expect("below 8")),
+                    counters,
+                    Duration::from_millis(1),
+                )
             })
         });
         let mut events: Vec<Event> = samples.collect();
@@ -181,15 +180,7 @@ fn what_fairways_makes_up_for_by_cpu_time_allocates_nothing() {
             cycles: Some(1_000_000 * (1 + round % 5)),
             ..Counters::default()
         };
-        let sample = Sample {
-            app,
-            counters,
-            occupancy: Some(Q32::ONE),
-            window: quantum,
-            plan: None,
-            straddled: false,
-            occupancy_at_least: None,
-        };
+        let sample = Sample { occupancy: Some(Q32::ONE), ..Sample::new(app, counters, quantum) };
         let events = [Event::QuantumGiven(turn), Event::Sampled(sample)];
         let at = round * 10_000_000;
         let counted =

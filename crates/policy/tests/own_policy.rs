@@ -55,13 +55,8 @@ impl Asked {
                 ..Counters::default()
             };
             self.report(&Event::Sampled(Sample {
-                app: AppId(app),
-                counters,
-                occupancy: None,
-                window: Duration::from_millis(500),
                 plan: Some(self.last().0),
-                straddled: false,
-                occupancy_at_least: None,
+                ..Sample::new(AppId(app), counters, Duration::from_millis(500))
             }));
         }
     }

@@ -49,6 +49,23 @@ fn the_configuration_has_the_programs_that_use_the_cache() {
 }
 
 #[test]
+fn a_lower_bound_of_what_a_program_holds_is_shown_as_one() {
+    let row = row("unit:web.service", Some(50 << 20), None, 0.5);
+    let report = report(vec![Row { is_at_least: true, ..row }], Some(100 << 20));
+    fairways_command_kit::table::keep_whole();
+    let (mut table, mut json) = (Vec::new(), Vec::new());
+    report.print(&mut table).unwrap();
+    let text = String::from_utf8(table).unwrap();
+    let line = text.lines().find(|line| line.contains("unit:web.service")).unwrap();
+    assert!(line.contains(" ≥50.0 ") && line.contains(" ≥50 % "), "{line}");
+    report.json(&mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let program = &json["programs"][0];
+    assert!(program["occupancy_bytes"].is_null(), "{json}");
+    assert_eq!(program["occupancy_bytes_at_least"], 50 << 20);
+}
+
+#[test]
 fn what_was_not_measured_is_a_dash_and_null() {
     let mut out = Vec::new();
     let report = report(vec![row("unit:web.service", None, None, 0.5)], None);

@@ -124,9 +124,14 @@ impl PolicyComparison {
 
     fn heading(&self) -> String {
         let Some(BestPolicy { policy, next }) = &self.best else {
-            let has_tried =
-                self.policies.iter().any(|report| report.verdict != Verdict::NothingWasTried);
-            let none = if has_tried { "no policy helped" } else { "nothing was tried" };
+            let verdicts: Vec<Verdict> = self.policies.iter().map(|of| of.verdict).collect();
+            let none = if verdicts.contains(&Verdict::Inconclusive) {
+                "no policy is known to have helped"
+            } else if verdicts.iter().all(|verdict| *verdict == Verdict::NothingWasTried) {
+                "nothing was tried"
+            } else {
+                "no policy helped"
+            };
             return none.to_owned();
         };
         let Some(NextPolicy { policy: other, ipc: Some(ipc), verdict }) = next else {
@@ -140,5 +145,54 @@ impl PolicyComparison {
             }
             _ => format!("best: {policy}, but {other} may be as good: IPC {ipc} over it"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fairways_core::{AppId, Counters, Sample};
+
+    use super::*;
+
+    /// Trials of three rounds: the instructions of a program in 1000 cycles under each policy, of
+    /// 1000 without.
+    fn compared(did: &[[u64; 3]]) -> PolicyComparison {
+        let mut found = Found::default();
+        found.begins(0, did.len());
+        for attempt in &mut found.domains.get_mut(&0).unwrap().attempts {
+            attempt.untried = None;
+        }
+        let with = (0..).map(Arm::With).zip(did.iter().copied());
+        for (arm, did) in with.chain([(Arm::Without, [1000; 3])]) {
+            for (round, did) in did.into_iter().enumerate() {
+                found.block(0, round, arm);
+                let instructions = Some(did);
+                let counters = Counters { instructions, cycles: Some(1000), ..Counters::default() };
+                found.sampled(0, &Sample::new(AppId(0), counters, Duration::from_secs(1)));
+            }
+        }
+        found.ends(0, None);
+        let names = ["lfoc", "dcat", "equal"].into_iter().enumerate().take(did.len());
+        let reports = names.map(|of| Report::new(of, &found, 1.0, false)).collect();
+        PolicyComparison::new(reports, &found)
+    }
+
+    /// One that may have raised IPC more, or lowered it, did not help for certain.
+    #[test]
+    fn the_best_policy_is_one_that_helped() {
+        let all = compared(&[[1000, 1300, 1000], [1050, 1051, 1049], [1000, 1001, 999]]);
+        assert_eq!(all.policies[0].verdict, Verdict::Inconclusive);
+        let best = all.best.as_ref().unwrap();
+        assert_eq!((&*best.policy, &*best.next.as_ref().unwrap().policy), ("dcat", "lfoc"));
+        assert!(all.heading().starts_with("best: dcat, but lfoc may be as good"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_said_to_have_failed() {
+        let unsure = compared(&[[1000, 1300, 1000], [1000, 1001, 999]]);
+        assert_eq!(unsure.heading(), "no policy is known to have helped");
+        assert_eq!(compared(&[[1000, 1001, 999]]).heading(), "no policy helped");
     }
 }

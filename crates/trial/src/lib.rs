@@ -106,6 +106,12 @@ impl RunningTrial {
         Ok(Self { planned, policies, found: Arc::default(), line: Arc::default() })
     }
 
+    /// The policies to compare; `None`: there is one, which the machine's configuration names.
+    #[must_use]
+    pub const fn compared(&self) -> Option<&ComparedPolicies> {
+        self.policies.as_ref()
+    }
+
     /// The policies that the trial makes itself: all but the first.
     fn others(&self) -> impl Iterator<Item = (&ComparedPolicies, &'static Descriptor)> {
         let all = self.policies.iter();

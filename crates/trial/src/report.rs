@@ -389,15 +389,7 @@ mod tests {
             for &(domain, app, with) in pair {
                 let instructions = Some(if arm == Arm::Without { 1000 } else { with });
                 let counters = Counters { instructions, cycles: Some(1000), ..Counters::default() };
-                let sample = Sample {
-                    app: AppId(app),
-                    counters,
-                    occupancy: None,
-                    window: Duration::from_secs(1),
-                    plan: None,
-                    straddled: false,
-                    occupancy_at_least: None,
-                };
+                let sample = Sample::new(AppId(app), counters, Duration::from_secs(1));
                 found.sampled(domain, &sample);
             }
         }

@@ -131,15 +131,7 @@ impl OneProgramMachine {
                 let (cycles, instructions) = (Some(1000), Some(1000 * u64::from(WAYS / self.ways)));
                 let counters = Counters { instructions, cycles, ..Counters::default() };
                 let window = self.watched.unwrap();
-                let sample = Sample {
-                    app: AppId(0),
-                    counters,
-                    occupancy: None,
-                    window,
-                    plan: self.now,
-                    occupancy_at_least: None,
-                    straddled: false,
-                };
+                let sample = Sample { plan: self.now, ..Sample::new(AppId(0), counters, window) };
                 self.report(&Event::Sampled(sample));
             } else {
                 self.at = alarm;

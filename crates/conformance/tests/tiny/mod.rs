@@ -119,13 +119,8 @@ impl Tiny {
             }
             if let (Fault::ReportsAfterExit, Some(_)) = (self.fault, &app.window) {
                 let last = Sample {
-                    app: app.id,
-                    counters: Counters::default(),
-                    occupancy: None,
-                    window: SCALE.time,
                     plan: self.in_force.plan,
-                    straddled: false,
-                    occupancy_at_least: None,
+                    ..Sample::new(app.id, Counters::default(), SCALE.time)
                 };
                 self.due.push(Event::Sampled(last));
             }

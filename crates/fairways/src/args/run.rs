@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{size, time, whole};
-use fairways_command_kit::policies::{self, Setting, SharedParameters};
+use fairways_command_kit::policies::{self, Setting};
 use fairways_daemon::Options;
 use fairways_daemon::config::{Config, Journal};
 use fairways_lab::draw_workloads;
-use fairways_policy::Descriptor;
+use fairways_policy::{Descriptor, descriptor};
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{ENDLESS, Names, On, SimulatedRun};
+use fairways_trial::ComparedPolicies;
 
 use super::policies::PolicyName;
 use super::suits::check_requests;
@@ -191,21 +192,25 @@ const DURATION: Duration = Duration::from_secs(60);
 impl RunFlags {
     /// The run on a simulated machine; reads the files and checks every flag.
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
-        self.simulated_beside(machine, &[])
+        self.simulated_beside(machine, None)
     }
 
-    /// The same for policies that run in turn, of which the others are made elsewhere.
+    /// The same for policies that run in turn, of which all but the first are made elsewhere.
     pub(super) fn simulated_beside(
         &self,
         machine: &Machine,
-        others: &[&'static Descriptor],
+        compared: Option<&ComparedPolicies>,
     ) -> Result<SimulatedRun, BadInput> {
         let policy = policies::known(self.policy.as_deref().unwrap_or(fairways_policy::DEFAULT))?;
         let is_memory_limited = self.world.bandwidth_mbps.is_some();
         let is_model = matches!(machine, Machine::Model);
         let of = MachineUse { is_model, is_dynamic: true, is_memory_limited };
-        let flag = if others.is_empty() { "--policy" } else { "--policies" };
-        let all: Vec<&Descriptor> = std::iter::once(policy).chain(others.iter().copied()).collect();
+        let flag = if compared.is_some() { "--policies" } else { "--policy" };
+        let others = compared.iter().flat_map(|of| of.names.iter().skip(1).map(|name| (*of, name)));
+        let others = others.filter_map(|(of, name)| Some((descriptor(name)?, of)));
+        let others: Vec<(&Descriptor, &ComparedPolicies)> = others.collect();
+        let all: Vec<&Descriptor> =
+            std::iter::once(policy).chain(others.iter().map(|(of, _)| *of)).collect();
         let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
         suits::check(flag, &names, of)?;
         check_requests(flag, &names, &self.set, of, &self.world)?;
@@ -221,8 +226,9 @@ impl RunFlags {
                 let mut world = self.chip.checked(preset, scale, &self.world, schedules)?;
                 world.warn(&names);
                 let profiling = self.chip.profiling(self.known_profiles);
-                let set = SharedParameters::default();
-                let of_others = others.iter().filter_map(|of| Some((of.name, set.all(of.name)?)));
+                let of_others = others
+                    .iter()
+                    .filter_map(|(of, all)| Some((of.name, all.parameters.all(of.name)?)));
                 let of_policy = std::iter::once((policy.name, parameters.clone()));
                 world.find_least_scales(of_policy.chain(of_others), Some(profiling));
                 world.warn_of_time_scale();

@@ -107,16 +107,17 @@ fn programs_that_ran_before_lose_as_much_as_those_that_start_with_the_daemon() {
             for of in &cold {
                 let program = &of["program"];
                 let same = warm.iter().find(|other| other["program"] == *program).unwrap();
-                let [then, now] = [of, same].map(|of| of["slowdown"].as_f64());
-                // By 15 % at most, if it is said at all.
-                let (Some(then), Some(now)) = (then, now) else { continue };
-                assert!((now - then).abs() <= 0.15 * then, "{name} {program}: {cold:?} {warm:?}");
+                // What is said of it may differ by 15 %, and so may what it loses at most.
+                let are_alike = ["slowdown", "most"].into_iter().all(|field| {
+                    let [then, now] = [of, same].map(|of| of[field].as_f64());
+                    then.zip(now).is_none_or(|(then, now)| (now - then).abs() <= 0.15 * then)
+                });
+                assert!(are_alike, "{name} {program}: {cold:?} {warm:?}");
             }
             // Who loses to the scan is never said to lose next to nothing.
             let victim = warm.iter().find(|of| of["program"].as_str().unwrap().starts_with("mlr"));
             let victim = victim.unwrap();
             assert!(victim["slowdown"].as_f64().is_none_or(|of| of > 1.1), "{name}: {warm:?}");
-            assert!(victim["most"].as_f64().unwrap() > 1.3, "{name}: {warm:?}");
         }
     }
 }

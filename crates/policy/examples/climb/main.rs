@@ -17,15 +17,7 @@ fn window(app: u32, llc_misses: u64) -> Event {
         Counters { cycles: Some(1_000_000), llc_misses: Some(llc_misses), ..Counters::default() };
     let plan = Some(PlanId(0));
     let window = Duration::from_millis(500);
-    Event::Sampled(Sample {
-        app: AppId(app),
-        counters,
-        occupancy: None,
-        window,
-        plan,
-        straddled: false,
-        occupancy_at_least: None,
-    })
+    Event::Sampled(Sample { plan, ..Sample::new(AppId(app), counters, window) })
 }
 
 /// The plans, one on each line.

@@ -31,15 +31,7 @@ fn start(app: u32, stalls_percent: Option<u64>) -> Event {
 fn sampled(app: u32, cycles: Option<u64>, stalls: Option<u64>) -> Event {
     let counters = Counters { cycles, stalls_l2_miss: stalls, ..Counters::default() };
     let (app, window) = (AppId(app), Duration::ZERO);
-    let sample = Sample {
-        app,
-        counters,
-        occupancy: None,
-        window,
-        plan: None,
-        occupancy_at_least: None,
-        straddled: false,
-    };
+    let sample = Sample::new(app, counters, window);
     Event::Sampled(sample)
 }
 

@@ -347,15 +347,7 @@ mod tests {
             ..Counters::default()
         };
         let (app, occupancy, plan, straddled) = (user.app, None, None, false);
-        user.add(&Sample {
-            app,
-            counters,
-            occupancy,
-            window,
-            plan,
-            occupancy_at_least: None,
-            straddled,
-        });
+        user.add(&Sample { occupancy, plan, straddled, ..Sample::new(app, counters, window) });
         let slo = Duration::from_millis(2);
         let known = Objective { slo, percentile: Q32::from_int(99) };
         if late > 0 {

@@ -40,7 +40,7 @@ pub(crate) struct LearnedProgram {
     was_read: bool,
     /// The mean of its windows while what was read of its occupancy was not all: it ran before it
     /// was monitored.
-    of_no_size: Option<ObservedRates>,
+    of_unknown_size: Option<ObservedRates>,
     /// Whether hardly a line moved in that window.
     is_steady: bool,
     /// Short windows that are still to come after its start.
@@ -66,7 +66,7 @@ impl LearnedProgram {
             phases: ObservedPhases::new(),
             occupancy,
             was_read: false,
-            of_no_size: None,
+            of_unknown_size: None,
             is_steady: false,
             first_windows,
             idle_windows: 0,
@@ -95,14 +95,14 @@ impl LearnedProgram {
     }
 
     /// Whether nothing shows what more or fewer lines do to it.
-    pub(crate) fn has_no_size(&self) -> bool {
-        self.first_windows == 0 && !self.is_seen() && self.of_no_size.is_some()
+    pub(crate) fn is_of_unknown_size(&self) -> bool {
+        self.first_windows == 0 && !self.is_seen() && self.of_unknown_size.is_some()
     }
 
     /// Forgets all, on another cache.
     pub(crate) fn forget(&mut self, first_windows: u32) {
         self.phases.clear();
-        (self.occupancy, self.was_read, self.of_no_size) = (None, false, None);
+        (self.occupancy, self.was_read, self.of_unknown_size) = (None, false, None);
         (self.profile, self.has_changed) = (None, false);
         (self.first_windows, self.idle_windows) = (first_windows, 0);
         (self.put_off, self.given_up) = (0, 0);
@@ -114,7 +114,7 @@ impl LearnedProgram {
         self.was_read |= sample.occupancy.is_some();
         self.is_steady = false;
         if let Some(least) = sample.occupancy_at_least.filter(|_| sample.occupancy.is_none()) {
-            self.add_of_no_size(sample, least.min(MOST));
+            self.add_of_unknown_size(sample, least.min(MOST));
             return Some(least.min(MOST));
         }
         let own = own.filter(|_| !self.was_read);
@@ -136,13 +136,13 @@ impl LearnedProgram {
 
     /// Handles a window of a program that holds at least these lines. It shows what they do only
     /// where no more or fewer would make a difference.
-    fn add_of_no_size(&mut self, sample: &Sample, least: Q32) {
+    fn add_of_unknown_size(&mut self, sample: &Sample, least: Q32) {
         (self.was_read, self.occupancy) = (true, None);
         let rates = ObservedRates::new(&sample.counters, least, sample.window);
         let Some(rates) = rates.filter(|_| !sample.straddled) else { return };
-        match &mut self.of_no_size {
+        match &mut self.of_unknown_size {
             Some(mean) => mean.blend(&rates),
-            None => self.of_no_size = Some(rates),
+            None => self.of_unknown_size = Some(rates),
         }
         if rates.hardly_uses_the_cache() {
             self.has_changed |= self.phases.add(&rates);
@@ -219,13 +219,8 @@ mod tests {
             ..Counters::default()
         };
         Sample {
-            app: AppId(0),
-            counters,
             occupancy: Some(occupancy),
-            window: Duration::from_millis(1),
-            plan: None,
-            occupancy_at_least: None,
-            straddled: false,
+            ..Sample::new(AppId(0), counters, Duration::from_millis(1))
         }
     }
 
@@ -272,23 +267,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_all_that_a_program_holds_is_no_size() {
+    fn a_lower_bound_of_its_lines_is_no_size() {
         let mut learner = LearnedProgram::new(AppId(0), 0, None);
         assert_eq!(learner.add(&counted(1), Some(Q32::from_int(4))), Some(Q32::ONE));
-        assert!(learner.has_no_size());
+        assert!(learner.is_of_unknown_size());
         // The first window in which all is counted began with lines that were not.
         learner.add(&window(Q32::from_int(3)), None);
-        assert!(learner.has_no_size());
+        assert!(learner.is_of_unknown_size());
         learner.add(&window(Q32::from_int(5)), None);
         assert_eq!(learner.observed().range().unwrap().0, Q32::from_int(4));
-        assert!(!learner.has_no_size());
+        assert!(!learner.is_of_unknown_size());
     }
 
     #[test]
     fn a_program_with_hardly_a_reference_needs_no_size() {
         let mut idle = LearnedProgram::new(AppId(0), 0, None);
         idle.add(&counted(0), None);
-        assert!(!idle.has_no_size() && idle.is_news());
+        assert!(!idle.is_of_unknown_size() && idle.is_news());
     }
 
     #[test]

@@ -41,13 +41,13 @@ impl Fairways {
             return None;
         }
         // What it would do with other ways is anybody's guess.
-        let of_no_size = self.learners.iter().find(|learner| {
+        let of_unknown_size = self.learners.iter().find(|learner| {
             learner.put_off == 0
-                && learner.has_no_size()
+                && learner.is_of_unknown_size()
                 && !self.bandwidth.is_limited(learner.app)
                 && self.sizes(learner.app, llc).is_some()
         });
-        if let Some(learner) = of_no_size {
+        if let Some(learner) = of_unknown_size {
             return Some((learner.app, Q32::from_raw(u64::MAX)));
         }
         // What takes long waits until it is within the share of the time.
@@ -118,7 +118,7 @@ impl Fairways {
         if !is_of_interest || step == GrowthStep::Unfinished {
             learner.put_off = FOR_LONG;
             // Nothing showed what it holds: the next time need not be soon.
-            if learner.has_no_size() {
+            if learner.is_of_unknown_size() {
                 learner.put_off <<= learner.given_up.min(MOST_GIVEN_UP);
                 learner.given_up += 1;
             }

@@ -78,15 +78,7 @@ impl Bench {
             ..Counters::default()
         };
         let (plan, window) = (self.plan, Duration::ZERO);
-        let sample = Sample {
-            app,
-            counters,
-            occupancy: None,
-            window,
-            plan,
-            occupancy_at_least: None,
-            straddled: false,
-        };
+        let sample = Sample { plan, ..Sample::new(app, counters, window) };
         self.report(&Event::Sampled(sample));
     }
 

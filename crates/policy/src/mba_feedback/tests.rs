@@ -66,15 +66,7 @@ fn run(
             let memory_bytes = Some(moved(app, level) * 1_000_000);
             let counters = Counters { memory_bytes, ..Counters::default() };
             let app = AppId(app);
-            let sample = Sample {
-                app,
-                counters,
-                occupancy: None,
-                window: SECOND,
-                plan: None,
-                straddled: false,
-                occupancy_at_least: None,
-            };
+            let sample = Sample::new(app, counters, SECOND);
             bench.handle(second, &Event::Sampled(sample));
         }
         last = bench.handle(second, &Event::Woke);

@@ -64,15 +64,7 @@ fn watched() -> MachineRecord {
     let estimated =
         |what: &'static str, value| Action::Estimated { thread, what: what.into(), value, raw: 0 };
     let (class, reason) = ("sensitive".into(), "it gains by more cache".into());
-    let sample = Sample {
-        app: AppId(1),
-        counters: Counters::default(),
-        occupancy: None,
-        window: Duration::from_millis(1),
-        plan: None,
-        straddled: false,
-        occupancy_at_least: None,
-    };
+    let sample = Sample::new(AppId(1), Counters::default(), Duration::from_millis(1));
     let last = both([0x1, 0x3e]);
     record(
         4,

@@ -97,15 +97,7 @@ fn events_and_actions_are_recorded() {
     let counters = Counters { instructions: Some(300), cycles: Some(200), ..Counters::default() };
     let window = Duration::from_millis(100);
     let (occupancy, straddled) = (Some(Q32::ratio(5, 2)), false);
-    let sample = Sample {
-        app: AppId(1),
-        counters,
-        occupancy,
-        window,
-        plan: None,
-        occupancy_at_least: None,
-        straddled,
-    };
+    let sample = Sample { occupancy, straddled, ..Sample::new(AppId(1), counters, window) };
     status.record_event(3, Time::from_nanos(7), &Event::Sampled(sample), &OffsetMachine, |_| {
         String::new()
     });
@@ -156,6 +148,21 @@ fn events_and_actions_are_recorded() {
 }
 
 #[test]
+fn a_lower_bound_of_an_occupancy_is_shown_as_one() {
+    let mut status = Status::default();
+    started(&mut status, 1, "web");
+    let sample = Sample::new(AppId(1), Counters::default(), Duration::from_millis(1));
+    let half = Some(Q32::ratio(1, 2));
+    for (occupancy, occupancy_at_least, shown) in
+        [(half, None, "0.50"), (None, half, "≥0.50"), (None, None, "-")]
+    {
+        let event = Event::Sampled(Sample { occupancy, occupancy_at_least, ..sample });
+        status.record_event(3, Time::ZERO, &event, &WholeMachine, |_| String::new());
+        assert_eq!(status.programs[0].shown_occupancy(), shown);
+    }
+}
+
+#[test]
 fn unreported_cpus_have_the_policys_numbers() {
     let mut status = Status::default();
     let cpus = fairways_core::Cpus { count: 4, quantum: Duration::from_millis(10) };
@@ -196,15 +203,8 @@ fn a_window_without_latencies_has_none() {
     assert_eq!(event(&Event::Started { app, wish, profile: None }, &mut status), unknown);
     let (counters, window) = (Counters::default(), Duration::from_millis(100));
     let (occupancy, plan, straddled) = (None, None, false);
-    let sample = Event::Sampled(Sample {
-        app,
-        counters,
-        occupancy,
-        window,
-        plan,
-        occupancy_at_least: None,
-        straddled,
-    });
+    let sample =
+        Event::Sampled(Sample { occupancy, plan, straddled, ..Sample::new(app, counters, window) });
     fn latency(requests: u64, app: AppId, window: Duration) -> Event {
         let answered = [LatencyBin { latency: Duration::from_millis(3), requests }];
         let answered = answered.into_iter().filter(|answered| answered.requests > 0).collect();

@@ -102,7 +102,11 @@ fn groups_that_cannot_be_renamed_are_made_again() {
         assert_eq!(host.threads("fairways.0/mon_groups/fairways.1-a"), [a.id()]);
         assert!(!host.has("mon_groups/fairways.1-a"));
         assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+        let counted = [1, 2].map(|app| client.counting_group(AppId(app)));
         client.apply(&[(0, &plan(&[(0x3, &[2, 1])]))], "a test").unwrap();
+        // The lines of the one that moved count from zero again.
+        let now = [1, 2].map(|app| client.counting_group(AppId(app)));
+        assert!(now != counted && (now[0] == counted[0] || now[1] == counted[1]), "{now:?}");
         let mut both = [a.id(), b.id()];
         both.sort_unstable();
         let group = ["fairways.0", "fairways.1"].into_iter().find(|group| host.has(group)).unwrap();

@@ -47,11 +47,13 @@ fn a_plan_is_groups_masks_and_tasks_and_all_goes_again() {
     assert_eq!(client.memory_bytes(AppId(3), 0), Reading::Value(0));
     assert_eq!(client.occupancy(AppId(9), 0), Reading::Unassigned);
     // Program 3 goes over; the others stay, and so do their groups.
+    let counted = client.counting_group(AppId(3));
     let wanted = plan(&[(0x003, &[1]), (0x1fc, &[2, 3])]);
     client.apply(&[(0, &wanted)], "a test").unwrap();
     assert_eq!(host.threads("fairways.0"), [a.id()]);
     assert_eq!(host.threads("fairways.1/mon_groups/fairways.3-sleep"), [c.id()]);
     assert_eq!(client.occupancy(AppId(3), 0), Reading::Value(0), "after it was renamed");
+    assert_eq!(client.counting_group(AppId(3)), counted, "its lines count on");
     client.remove(AppId(1)).unwrap();
     assert!(!host.has("fairways.0"), "nobody is in it");
     assert!(host.threads("").contains(&a.id()));

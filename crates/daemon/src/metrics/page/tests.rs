@@ -32,8 +32,7 @@ fn watched(programs: &[&str]) -> MachineRecord {
 fn sampled(watched: &mut MachineRecord, app: u32, counters: Counters, occupancy: Option<Q32>) {
     let window = Duration::from_millis(100);
     let (app, plan, straddled) = (AppId(app), None, false);
-    let sample =
-        Sample { app, counters, occupancy, window, plan, occupancy_at_least: None, straddled };
+    let sample = Sample { occupancy, plan, straddled, ..Sample::new(app, counters, window) };
     let at = Time::from_nanos(1_500_000_000);
     watched.record_event(3, at, &Event::Sampled(sample), &WholeMachine, |_| String::new());
 }
@@ -331,6 +330,22 @@ fn fill(watched: &mut MachineRecord) {
     (domain.plan, domain.quantum_ns) = (Some(7), Some(10_000_000));
     (domain.ways, domain.cpus) = (11, Some("0-63".to_owned()));
     domain.bandwidth = Some(lever(BandwidthUnit::Percent));
+}
+
+/// It ran before it was monitored.
+#[test]
+fn a_lower_bound_of_an_occupancy_has_a_name_of_its_own() {
+    let mut watched = watched(&["web"]);
+    watched.status.domains[0].way_bytes = Some(1 << 20);
+    sampled(&mut watched, 0, Counters::default(), None);
+    let half = Some(Q32::ratio(1, 2));
+    let sample = Sample::new(AppId(0), Counters::default(), Duration::from_millis(100));
+    let event = Event::Sampled(Sample { occupancy_at_least: half, ..sample });
+    watched.record_event(3, Time::ZERO, &event, &WholeMachine, |_| String::new());
+    let page = page(&watched, Means::default());
+    let expected = format!(r#"{{program="web",domain="3"}} {}"#, 1 << 19);
+    assert_eq!(samples(&page, "fairways_llc_occupancy_at_least_bytes"), [expected]);
+    assert_eq!(samples(&page, "fairways_llc_occupancy_bytes"), [""; 0]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Trial {
         let (trial, json) = (self.prepared()?, self.run.json);
         let tried = match self.run.machine.take() {
             Some(machine) => {
-                let run = self.run.of.simulated_beside(&machine, &self.others())?;
+                let run = self.run.of.simulated_beside(&machine, trial.compared())?;
                 crate::run::tried(run, &trial, trial.takes())?
             }
             None => fairways_daemon::tried(&self.run.options(), Box::new(trial.clone()))?,
@@ -92,12 +92,6 @@ impl Trial {
             }
         };
         RunningTrial::new(*learn, *block, of.duration, of.world.seed, compared)
-    }
-
-    /// The policies after the first.
-    fn others(&self) -> Vec<&'static Descriptor> {
-        let names = self.policies.iter().flatten().skip(1);
-        names.filter_map(|name| descriptor(name)).collect()
     }
 }
 

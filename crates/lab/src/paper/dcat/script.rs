@@ -67,13 +67,8 @@ fn play(
                 ..Counters::default()
             };
             let sample = Sample {
-                app,
-                counters,
-                occupancy: None,
-                window: Duration::from_secs(1),
                 plan: cache.plan.as_ref().map(|(id, _)| *id),
-                straddled: false,
-                occupancy_at_least: None,
+                ..Sample::new(app, counters, Duration::from_secs(1))
             };
             cache.notify(round, &Event::Sampled(sample));
         }

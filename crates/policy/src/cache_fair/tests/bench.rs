@@ -271,15 +271,11 @@ impl Bench {
             }
             let counters = one.done.counters(&from, one.does.shows);
             one.watched = Some((every, one.done));
-            self.report(&Event::Sampled(Sample {
-                app: AppId(app),
+            self.report(&Event::Sampled(Sample::new(
+                AppId(app),
                 counters,
-                occupancy: None,
-                window: Duration::from_nanos(1),
-                plan: None,
-                straddled: false,
-                occupancy_at_least: None,
-            }));
+                Duration::from_nanos(1),
+            )));
         }
     }
 

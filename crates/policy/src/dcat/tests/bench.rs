@@ -160,15 +160,7 @@ impl Bench {
             ..Counters::default()
         });
         let plan = self.plan;
-        Sample {
-            app: AppId(app),
-            counters,
-            occupancy: None,
-            window,
-            plan,
-            occupancy_at_least: None,
-            straddled: false,
-        }
+        Sample { plan, ..Sample::new(AppId(app), counters, window) }
     }
 
     /// Whether IPC with this number of ways is known relative to the baseline.

@@ -204,13 +204,9 @@ impl BusBench {
             let window = Duration::from_millis(50);
             let (occupancy, plan) = (Some(Q32::ONE), self.plan);
             self.report(&Event::Sampled(Sample {
-                app,
-                counters,
                 occupancy,
-                window,
                 plan,
-                straddled: false,
-                occupancy_at_least: None,
+                ..Sample::new(app, counters, window)
             }));
             if load.wish.objective.is_some() {
                 let late = (self.late)(asked);

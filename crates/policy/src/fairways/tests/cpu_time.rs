@@ -88,15 +88,11 @@ impl TurnBench {
                     ordered: Duration::from_nanos(ran),
                     ran: Duration::from_nanos(ran),
                 }));
-                self.report(&Event::Sampled(Sample {
-                    app: AppId(app),
+                self.report(&Event::Sampled(Sample::new(
+                    AppId(app),
                     counters,
-                    occupancy: None,
-                    window: Duration::from_nanos(ran),
-                    plan: None,
-                    straddled: false,
-                    occupancy_at_least: None,
-                }));
+                    Duration::from_nanos(ran),
+                )));
             }
         }
     }

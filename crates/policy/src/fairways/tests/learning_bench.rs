@@ -118,13 +118,9 @@ impl LearningBench {
                     _ => Duration::from_millis(1),
                 };
                 self.report(&Event::Sampled(Sample {
-                    app: AppId(app),
-                    counters,
                     occupancy: self.has_occupancies.then_some(occupancy),
-                    window: length,
                     plan: self.plan,
-                    straddled: false,
-                    occupancy_at_least: None,
+                    ..Sample::new(AppId(app), counters, length)
                 }));
             }
         }
@@ -133,13 +129,9 @@ impl LearningBench {
     /// Ends a window in which a program occupied so many quarters of a way.
     pub(super) fn window_of(&mut self, app: u32, quarters: u64, behaviour: [u64; 3]) {
         self.report(&Event::Sampled(Sample {
-            app: AppId(app),
-            counters: counters(behaviour),
             occupancy: Some(Q32::from_raw(quarters << 30)),
-            window: Duration::from_millis(1),
             plan: self.plan,
-            straddled: false,
-            occupancy_at_least: None,
+            ..Sample::new(AppId(app), counters(behaviour), Duration::from_millis(1))
         }));
     }
 
@@ -152,13 +144,9 @@ impl LearningBench {
             ..Counters::default()
         };
         self.report(&Event::Sampled(Sample {
-            app: AppId(app),
-            counters,
             occupancy: Some(Q32::ONE),
-            window: Duration::from_millis(1),
             plan: self.plan,
-            straddled: false,
-            occupancy_at_least: None,
+            ..Sample::new(AppId(app), counters, Duration::from_millis(1))
         }));
     }
 

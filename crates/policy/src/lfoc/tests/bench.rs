@@ -193,15 +193,7 @@ impl Bench {
             ..Counters::default()
         };
         let (window, occupancy) = (Duration::from_micros(micros), Some(Q32::from_int(ways)));
-        Sample {
-            app: AppId(app),
-            counters,
-            occupancy,
-            window,
-            plan: self.plan,
-            occupancy_at_least: None,
-            straddled: false,
-        }
+        Sample { occupancy, plan: self.plan, ..Sample::new(AppId(app), counters, window) }
     }
 
     /// A window of the program ends.

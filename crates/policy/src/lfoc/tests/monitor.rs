@@ -1,6 +1,6 @@
 //! §4.2: "a class change is signaled ...".
 
-use fairways_core::{Counters, Event, Sample};
+use fairways_core::{Counters, Event, Q32, Sample};
 
 use super::bench::{Behaviour, Bench, Does, light, sensitive, streaming};
 use crate::lfoc::Class;
@@ -125,6 +125,37 @@ fn without_an_occupancy_the_ways_of_the_cluster_count() {
         bench.report(&Event::Sampled(sample));
     }
     assert_eq!(bench.sampled(), Some(0));
+}
+
+/// It ran before it was monitored: what it holds lies between what is counted and the ways of its
+/// cluster.
+#[test]
+fn a_lower_bound_of_its_occupancy_is_used_as_one() {
+    for (held, is_sampled) in [(5, false), (8, true)] {
+        let mut bench = Bench::settled(&[sensitive, light]);
+        bench.windows(0, 10);
+        for window in 0..7 {
+            // The average over five windows is of these alone.
+            if window == 5 {
+                bench.becomes(0, |_| Does { ipc: 900, llcmpkc: 30, stalls: 100 });
+            }
+            let (occupancy, occupancy_at_least) = (None, Some(Q32::from_int(held)));
+            let sample = Sample { occupancy, occupancy_at_least, ..bench.sample(0) };
+            bench.report(&Event::Sampled(sample));
+        }
+        assert_eq!(bench.sampled() == Some(0), is_sampled, "{held}");
+    }
+    // Nor is one that may have all that it needs taken for one that has less.
+    let mut bench = settled(sensitive);
+    let large = if bench.ways(0) == 6 { 0 } else { 1 };
+    bench.windows(large, 10);
+    bench.becomes(large, |_| Does { ipc: 1500, llcmpkc: 1, stalls: 20 });
+    for _ in 0..50 {
+        let (occupancy, occupancy_at_least) = (None, Some(Q32::ONE));
+        let sample = Sample { occupancy, occupancy_at_least, ..bench.sample(large) };
+        bench.report(&Event::Sampled(sample));
+    }
+    assert_eq!(bench.sampled(), None);
 }
 
 #[test]
