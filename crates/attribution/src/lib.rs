@@ -32,6 +32,7 @@ mod culprits;
 mod estimated;
 mod loss;
 mod neighbours;
+mod phases;
 mod program;
 mod recent;
 mod remedy;

@@ -177,7 +177,7 @@ impl Attribution {
 
 impl LostCycles {
     fn unknown(&self, one: &ObservedProgram, llc: Llc) -> Option<Unknown> {
-        let largest = one.shares.largest().unwrap_or(0);
+        let largest = one.largest();
         let is_seen = one.profile.is_some()
             || largest + u64::from(PER_WAY) > u64::from(PER_WAY * llc.ways.get())
             || self.cache[0] == self.cache[2];
@@ -203,15 +203,15 @@ impl SavedMisses {
     fn new(one: &ObservedProgram, llc: Llc) -> Self {
         let mut all = Self { whole: [0; 3], own: 0 };
         let whole = u64::from(PER_WAY * llc.ways.get());
-        let placed = one.span.misses.iter().map(|(misses, _)| u128::from(*misses)).sum::<u128>();
-        let at_sizes = (0..).zip(&one.span.misses).filter(|(_, (misses, _))| *misses > 0);
-        for (size, &(misses, by_ways)) in at_sizes {
-            let left = one.left(size, whole);
+        let mut placed = 0;
+        for (phase, size, misses, by_ways) in one.span.misses() {
+            placed += u128::from(misses);
+            let left = one.left(phase, size, whole);
             for (sum, left) in all.whole.iter_mut().zip(left) {
                 *sum += fixed_times(misses.into(), Q32::ONE.raw() - left);
             }
             let own = over(u128::from(by_ways) * u128::from(PER_WAY), misses.into()).raw() >> 32;
-            let left = one.left(size, own.min(whole).max(size))[2].max(left[1]);
+            let left = one.left(phase, size, own.min(whole).max(size))[2].max(left[1]);
             all.own += fixed_times(misses.into(), Q32::ONE.raw() - left);
         }
         // What happened at sizes that are not known is taken to be as the rest.

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use fairways_core::{AppId, Counters, Profile, Q32, Sample, WayMask, Ways};
 
-use crate::sizes::{MissShares, PER_WAY, SIZES, size_of};
+use crate::phases::{MOST_PHASES, SeenPhases, WindowPhase};
+use crate::sizes::{PER_WAY, SIZES, size_of};
 
 /// Lines that move in a window beyond this, in ways, blur what it shows.
 const BLURRED: u64 = 2 << 32;
@@ -24,7 +25,8 @@ pub(crate) struct ObservedProgram {
     /// The ways that it may fill by the plan in force; `None`: all of them.
     pub(crate) mask: Option<WayMask>,
     pub(crate) profile: Option<Arc<Profile>>,
-    pub(crate) shares: Box<MissShares>,
+    /// What it missed, phase by phase.
+    pub(crate) phases: SeenPhases,
     /// The lowest cost of a miss ever seen, in cycles times 2^32.
     pub(crate) least_cost: u64,
     /// Its occupancy when its last window ended.
@@ -46,19 +48,23 @@ pub(crate) struct ObservedProgram {
 #[derive(Clone, Debug)]
 pub(crate) struct CountedSpan {
     pub(crate) counters: Counters,
-    /// Its misses at each size, and their sum times the ways that it might fill.
-    pub(crate) misses: [(u64, u64); SIZES],
-    /// Its misses while its size was not known.
+    /// Its misses at each size, and their sum times the ways that it might fill, by phase.
+    misses: [Option<Box<MissesBySize>>; MOST_PHASES],
+    /// Its misses while its size or its phase was not known.
     pub(crate) misses_of_unknown_size: u64,
     /// What its neighbours do while it runs, in the order of all programs.
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
+/// Misses at each size, and their sum times the ways that the program might fill.
+type MissesBySize = [(u64, u64); SIZES];
+
 impl CountedSpan {
     fn new() -> Self {
+        let first = Some(Box::new([(0, 0); SIZES]));
         Self {
             counters: Counters::default(),
-            misses: [(0, 0); SIZES],
+            misses: [first, None, None, None],
             misses_of_unknown_size: 0,
             neighbours: Vec::new(),
         }
@@ -66,8 +72,36 @@ impl CountedSpan {
 
     pub(crate) fn forget(&mut self) {
         self.counters = Counters::default();
-        (self.misses, self.misses_of_unknown_size) = ([(0, 0); SIZES], 0);
+        self.misses.iter_mut().flatten().for_each(|misses| **misses = [(0, 0); SIZES]);
+        self.misses_of_unknown_size = 0;
         self.neighbours.fill(Neighbour::default());
+    }
+
+    /// Its misses: their phase, their size, how many, and their sum times the ways that it might
+    /// fill.
+    pub(crate) fn misses(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> {
+        let by_phase = self.misses.iter().enumerate();
+        let by_phase = by_phase.filter_map(|(phase, misses)| Some((phase, misses.as_deref()?)));
+        by_phase.flat_map(|(phase, misses)| {
+            let sizes = (0..).zip(misses).filter(|(_, (misses, _))| *misses > 0);
+            sizes.map(move |(size, &(misses, by_ways))| (phase, size, misses, by_ways))
+        })
+    }
+
+    /// Adds misses at a size.
+    fn add(&mut self, phase: usize, place: usize, misses: u64, own: u32) {
+        let of_phase = self.misses[phase].get_or_insert_with(|| Box::new([(0, 0); SIZES]));
+        let (count, by_ways) = &mut of_phase[place];
+        *count = count.saturating_add(misses);
+        *by_ways = by_ways.saturating_add(misses.saturating_mul(own.into()));
+    }
+
+    /// Another phase takes the place of this one.
+    fn replace(&mut self, phase: usize) {
+        let Some(misses) = &mut self.misses[phase] else { return };
+        let gone = misses.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
+        self.misses_of_unknown_size = self.misses_of_unknown_size.saturating_add(gone);
+        **misses = [(0, 0); SIZES];
     }
 }
 
@@ -118,7 +152,7 @@ impl ObservedProgram {
             app,
             mask,
             profile,
-            shares: Box::default(),
+            phases: SeenPhases::default(),
             least_cost: u64::MAX,
             occupancy: None,
             filling: Filling::default(),
@@ -146,7 +180,7 @@ impl ObservedProgram {
 
     /// Forgets what was seen on another cache.
     pub(crate) fn forget(&mut self) {
-        (*self.shares, self.occupancy) = (MissShares::default(), None);
+        (self.phases, self.occupancy) = (SeenPhases::default(), None);
         self.filling = Filling::default();
         self.spans_mut().for_each(CountedSpan::forget);
     }
@@ -184,17 +218,27 @@ impl ObservedProgram {
         let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
             return;
         };
+        let nanos = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
+        // Half of it may be of one phase, half of another.
+        let phase = match straddled {
+            true => WindowPhase::Known(self.phases.current_place()),
+            false => self.phases.take_in(references, counters.instructions, nanos),
+        };
+        if let WindowPhase::New(phase) = phase {
+            self.spans_mut().for_each(|span| span.replace(phase));
+        }
         let is_in_part = match *occupancy {
             Some(estimated) => is_estimated && !self.filling.has_turned_over(estimated),
             None => occupancy_at_least.is_some(),
         };
-        if is_in_part {
+        let (false, WindowPhase::Known(phase) | WindowPhase::New(phase)) = (is_in_part, phase)
+        else {
             for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
                 span.misses_of_unknown_size = span.misses_of_unknown_size.saturating_add(misses);
             }
             self.note_cost(sample, misses);
             return;
-        }
+        };
         let end = occupancy.map(Q32::raw);
         let before = before.map(Q32::raw);
         let ends = before.or(end).zip(end);
@@ -202,15 +246,13 @@ impl ObservedProgram {
         let mean = ends.map_or(0, |(before, end)| size_of(Q32::from_raw(before / 2 + end / 2)));
         let place = mean.min((PER_WAY * ways.get()) as usize);
         for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
-            let (count, by_ways) = &mut span.misses[place];
-            *count = count.saturating_add(misses);
-            *by_ways = by_ways.saturating_add(misses.saturating_mul(own.into()));
+            span.add(phase, place, misses, own);
         }
         if *straddled {
             return;
         }
         if before.zip(end).is_some_and(|(before, end)| before.abs_diff(end) <= BLURRED) {
-            self.shares.add(place, references, misses);
+            self.phases.shares_mut(phase).add(place, references, misses);
         }
         self.note_cost(sample, misses);
     }
@@ -223,10 +265,19 @@ impl ObservedProgram {
         }
     }
 
-    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most,
-    /// likely, and at least. By its profile if it has one.
-    pub(crate) fn left(&self, from: u64, to: u64) -> [u64; 3] {
-        let Some(profile) = &self.profile else { return self.shares.left(from, to) };
+    /// The largest size that it was seen with in each phase in which it missed in the span.
+    pub(crate) fn largest(&self) -> u64 {
+        let phases = self.span.misses().map(|(phase, ..)| phase);
+        let largest = phases.map(|phase| self.phases.shares(phase).largest().unwrap_or(0)).min();
+        largest.or_else(|| self.phases.current().largest()).unwrap_or(0)
+    }
+
+    /// Of the misses at a size in a phase, the share that is left at a larger one, times 2^32: at
+    /// most, likely, and at least. By its profile if it has one.
+    pub(crate) fn left(&self, phase: usize, from: u64, to: u64) -> [u64; 3] {
+        let Some(profile) = &self.profile else {
+            return self.phases.shares(phase).left(from, to);
+        };
         let one = Q32::ONE.raw();
         let now = profiled_misses(profile, from);
         let left = if now == 0 {

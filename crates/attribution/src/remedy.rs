@@ -91,7 +91,7 @@ fn try_ways(
     llc: Llc,
 ) -> Remedy {
     let (whole, size) = (u64::from(PER_WAY * llc.ways.get()), u64::from(PER_WAY * ways));
-    let seen = victim.of.shares.largest().map_or(0, |largest| largest + u64::from(PER_WAY));
+    let seen = victim.of.largest() + u64::from(PER_WAY);
     let mut found = Remedy {
         culprit,
         ways,
@@ -140,8 +140,8 @@ impl SizedProgram<'_> {
     /// largest.
     fn misses_at(&self, size: u64) -> [u128; 3] {
         let mut sums = [0; 3];
-        for (from, &(misses, _)) in (0..).zip(&self.of.span.misses).filter(|(_, seen)| seen.0 > 0) {
-            let left = self.of.left(from.min(size), from.max(size));
+        for (phase, from, misses, _) in self.of.span.misses() {
+            let left = self.of.left(phase, from.min(size), from.max(size));
             for (sum, left) in sums.iter_mut().zip(left) {
                 *sum += if from <= size {
                     fixed_times(misses.into(), left)

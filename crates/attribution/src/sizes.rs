@@ -106,7 +106,10 @@ impl MissShares {
         let weight = times(times(unseen, unseen), times(unseen, unseen));
         let likely = doubling - times(doubling.saturating_sub(even), weight);
         let least = even.saturating_sub(end / 2);
-        [end - (end - likely) / 4, likely, least]
+        // That everything misses without lines does not show that more lines save more.
+        let has_half = self.seen().next().is_some_and(|(first, _)| first <= largest / 2);
+        let most = if has_half { end - (end - likely) / 4 } else { end };
+        [most, likely, least]
     }
 }
 

@@ -198,9 +198,9 @@ pub enum Action<'a> {
     Estimated {
         /// The thread.
         thread: ThreadId,
-        /// The number's name in the paper, and its unit after a comma. `slowdown` always is the
-        /// expected completion time with the planned ways, over that with all ways or with the ways
-        /// at which it is fastest, whichever the policy divides by.
+        /// The number's name in the paper, and its unit after a comma. `expected slowdown` always
+        /// is the expected completion time with the planned ways, over that with all ways or with
+        /// the ways at which it is fastest, whichever the policy divides by.
         what: Cow<'static, str>,
         /// The number that the policy uses.
         value: Q32,

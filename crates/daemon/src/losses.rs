@@ -12,14 +12,11 @@ use fairways_core::{
     Action, AppId, Counter, Event, Partition, PlanId, Time, WayMask, WindowLength,
 };
 use fairways_host::machine::Host;
-use fairways_record::blame::BlameReport;
+use fairways_record::blame::{BlameReport, LATE};
 use fairways_record::status::Status;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::cpu_waits::{CpuReading, CpuWaits};
-
-/// Losses are those of this span, at least.
-const SPAN: Duration = Duration::from_secs(30);
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;
@@ -73,7 +70,7 @@ impl DaemonLosses {
             let losses = self
                 .domains
                 .entry(domain)
-                .or_insert_with(|| RecentAttribution::new(None, Time::ZERO, SPAN));
+                .or_insert_with(|| RecentAttribution::new(None, Time::ZERO, LATE));
             if matches!(event, Event::Machine(_)) {
                 losses.estimate_by(self.lines_per_way.get(&domain).copied());
             }
@@ -152,7 +149,7 @@ impl DaemonLosses {
 
     /// Whether it is time to read how long threads waited for a CPU.
     pub(super) fn is_reading_due(&self) -> bool {
-        self.is_wanted && self.waits.are_due(self.now, SPAN) && self.has_programs()
+        self.is_wanted && self.waits.are_due(self.now, LATE) && self.has_programs()
     }
 
     fn has_programs(&self) -> bool {
@@ -233,18 +230,11 @@ impl SharedLosses {
             (losses.domains.clone(), losses.waits.clone(), losses.now)
         };
         let reports = domains.iter().map(|(&domain, losses)| {
-            let losses = losses.recent();
-            let span = [losses.since(), now];
-            let report = BlameReport::new(losses, &status.policy, span, |app| {
-                let mut programs = status.programs.iter();
-                let known = programs.find(|of| (of.domain, of.app) == (domain, app.0));
-                known.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
-            });
-            let report = report.in_domain(domain);
+            let report = BlameReport::of_late(losses, status, domain, now);
             if !is_whole {
                 return report;
             }
-            report.with_remedies(losses).with_waits(|app| waits.wait(app), waits.stolen())
+            report.with_remedies(losses.recent()).with_waits(|app| waits.wait(app), waits.stolen())
         });
         reports.filter(|report| !report.is_empty()).collect()
     }

@@ -26,7 +26,7 @@ pub fn status(control: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow
 
 /// The columns that are left out where the terminal is too narrow, in this order.
 const GIVEN_UP: [&str; 10] =
-    ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "slowdown", "limit", "class"];
+    ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "expected", "limit", "class"];
 
 /// Prints it, as a table or as one JSON object.
 pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -94,7 +94,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
         "LLCMPKC",
         "occupancy",
         "GB/s",
-        "slowdown",
+        "expected",
         "SLO",
     ];
     // Most hosts limit nothing.
@@ -205,7 +205,7 @@ fn row(program: &ProgramStatus) -> [String; 12] {
         number(program.llcmpkc),
         program.shown_occupancy(),
         number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
-        number(program.slowdown()),
+        number(program.expected_slowdown()),
         program.objective.map_or("-", |of| of.word()).to_owned(),
     ]
 }

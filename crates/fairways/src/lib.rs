@@ -4,7 +4,6 @@
 //! is not supported; 4, another manager occupies its cache; 5, no permission; 130, interrupted.
 
 mod args;
-mod blame;
 mod chip;
 mod doctor;
 mod emulate;

@@ -120,6 +120,40 @@ fn a_journal_names_its_programs_and_a_span_is_counted() {
     assert_ne!(part["programs"], whole["programs"]);
 }
 
+/// `top` shows of a journal and of a machine what `blame` does, and beside it what the policy
+/// expects.
+#[test]
+fn top_shows_the_same_slowdowns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let on = format!("{CHIP} --policy lfoc");
+    let on = on.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let run = format!("run {on} --quiet --journal {}", path.display());
+    Command::cargo_bin("fairways").unwrap().args(run.split(' ')).assert().success();
+    let of_journal = format!("--journal {}", path.display());
+    let blamed = json(&of_journal);
+    for source in [of_journal, on] {
+        let top = format!("top --once --width 200 {source}");
+        let top = Command::cargo_bin("fairways").unwrap().args(top.split(' ')).output().unwrap();
+        let screen = String::from_utf8(top.stdout).unwrap();
+        let header = screen.lines().find(|line| line.contains("slowdown expected")).unwrap();
+        let end = header.find("slowdown").unwrap() + "slowdown".len();
+        for one in blamed["programs"].as_array().unwrap() {
+            let (name, known) =
+                (one["program"].as_str().unwrap(), |field: &str| one[field].as_f64());
+            let expected = match (known("slowdown"), known("slowdown_at_least")) {
+                (Some(slowdown), _) => format!("{slowdown:.2}"),
+                (None, Some(least)) => format!("≥{least:.2}"),
+                (None, None) => "unknown".to_owned(),
+            };
+            let is_of = |line: &&str| line.split_whitespace().nth(1) == Some(name);
+            let line = screen.lines().find(is_of).unwrap();
+            let before: String = line.chars().take(end).collect();
+            assert_eq!(before.split_whitespace().last(), Some(&*expected), "{screen}{blamed}");
+        }
+    }
+}
+
 #[test]
 fn bad_input_is_answered_in_one_line() {
     let folder = tempfile::tempdir().unwrap();

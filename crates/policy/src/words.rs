@@ -48,7 +48,7 @@ words! {
     /// and for `lfoc` and `lfoc-plus` with a profile (decision LFOC 1). `lfoc` and `lfoc-plus`
     /// announce it of sensitive programs while no program is sampled. Every policy that estimates a
     /// slowdown uses this word.
-    SLOWDOWN = "slowdown";
+    SLOWDOWN = "expected slowdown";
     /// `lfoc`, `lfoc-plus`, of streaming and changing programs: the pressure (LLC misses per 1000
     /// cycles) that decided the class, either where Table 1 holds, or the mean of the last windows
     /// (§4.2).
@@ -92,6 +92,12 @@ words! {
     FAIR_MISS_RATE = "fair miss rate, misses per 1000 cycles";
     /// `cache-fair`: the CPI with a fair share of the cache.
     FAIR_CPI = "fair CPI, cycles per instruction";
+}
+
+/// The word of [`ALL`] for one that journals of earlier versions have, and programs that decide.
+#[must_use]
+pub fn current(what: &str) -> &str {
+    if what == "slowdown" { SLOWDOWN.text() } else { what }
 }
 
 /// Whether a number with this word is about a thread, whatever its class. The other numbers belong

@@ -90,7 +90,8 @@ fn unwritten(why: serde_json::Error) -> CallFailure {
 
 fn table(lines: &[JournalRow]) -> Result<PyTable, CallFailure> {
     // Numbers that are not whole are texts of decimals.
-    let occupancy = lines.iter().map(|line| line.text("occupancy")?.parse().ok());
+    let ways =
+        |what: &'static str| numbers(lines.iter().map(move |line| line.text(what)?.parse().ok()));
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("at_ns", wholes(lines.iter().map(|line| Some(line.at)))),
         ("what", texts(lines.iter().map(|line| Some(line.what)))),
@@ -106,7 +107,8 @@ fn table(lines: &[JournalRow]) -> Result<PyTable, CallFailure> {
         let values = lines.iter().map(|line| line.counter(counter));
         columns.push((counter.name(), wholes(values)));
     }
-    columns.push(("occupancy_ways", numbers(occupancy)));
+    columns.push(("occupancy_ways", ways("occupancy")));
+    columns.push(("occupancy_ways_at_least", ways("occupancy_at_least")));
     let json = lines.iter().map(|line| Some(line.content.to_string()));
     columns.push(("json", texts(json)));
     PyTable::new(columns)

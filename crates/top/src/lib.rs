@@ -16,6 +16,7 @@ use std::io::{IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairways_attribution::MemoryLatency;
 use fairways_command_kit::BadInput;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -28,6 +29,9 @@ use view::View;
 /// The smallest screen that shows more than that it is too small.
 const LEAST: (u16, u16) = (40, 10);
 
+/// Finds the latencies of an idle machine by its kind.
+pub type KnownLatency = fn(&str) -> Option<MemoryLatency>;
+
 /// What is watched.
 pub enum Target {
     /// A daemon, by its control socket, or at the default one.
@@ -39,6 +43,8 @@ pub enum Target {
         /// The time on its clock at which to begin, or to print once; without it, its start, or its
         /// end.
         at: Option<Duration>,
+        /// The latencies of an idle machine of a kind, if they are known.
+        latency: KnownLatency,
     },
     /// An emulator: where it is mounted, or its control socket.
     Emulator(PathBuf),

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use fairways_record::blame::BlameReport;
+use fairways_record::blame::{BlameReport, Slowdown};
 use fairways_record::status::{DomainStatus, ProgramStatus};
 
 use super::history::Metric;
@@ -53,25 +53,33 @@ impl SortOrder {
     }
 
     /// The number to sort by: the largest first, and missing ones last.
-    fn number(self, program: &ProgramStatus) -> Option<f64> {
+    fn number(self, program: &ProgramStatus, losses: Option<&BlameReport>) -> Option<f64> {
         match self {
             Self::Cluster | Self::Program => None,
             Self::Ipc => program.ipc,
             Self::Mpki => program.llcmpki,
             Self::Occupancy => program.occupancy_ways.or(program.occupancy_ways_at_least),
             Self::Bandwidth => program.memory_bytes_per_second(),
-            Self::Slowdown => program.slowdown(),
+            Self::Slowdown => match losses?.slowdown(&program.name)? {
+                Slowdown::Known(slowdown) | Slowdown::AtLeast(slowdown) => Some(slowdown),
+                Slowdown::Unknown => None,
+            },
         }
     }
 
-    fn order(self, one: &ProgramStatus, other: &ProgramStatus) -> Ordering {
+    fn order(
+        self,
+        losses: Option<&BlameReport>,
+        one: &ProgramStatus,
+        other: &ProgramStatus,
+    ) -> Ordering {
         fn place(program: &ProgramStatus) -> u32 {
             program.cluster.unwrap_or(u32::MAX)
         }
         let first = match self {
             Self::Cluster => place(one).cmp(&place(other)),
             Self::Program => Ordering::Equal,
-            _ => match (self.number(one), self.number(other)) {
+            _ => match (self.number(one, losses), self.number(other, losses)) {
                 (Some(one), Some(other)) => other.total_cmp(&one),
                 (one, other) => other.is_some().cmp(&one.is_some()),
             },
@@ -126,7 +134,8 @@ impl View {
         let domain = self.domain(scene).map_or(0, |domain| domain.id);
         let all = scene.status.programs.iter().filter(|program| program.domain == domain);
         let mut programs: Vec<&ProgramStatus> = all.collect();
-        programs.sort_by(|one, other| self.sort.order(one, other));
+        let losses = self.losses(scene);
+        programs.sort_by(|one, other| self.sort.order(losses, one, other));
         programs
     }
 

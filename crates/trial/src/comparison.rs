@@ -86,14 +86,18 @@ impl PolicyComparison {
     /// Prints the programs' differences under each plan that was tried.
     fn print_programs(&self, out: &mut dyn Write) -> io::Result<()> {
         let tried: Vec<&Report> = self.policies.iter().filter(|of| of.since.is_none()).collect();
-        // In the order of the programs.
+        // In the order of the programs, which may have the same name.
+        let mut places = Vec::new();
         let mut rows: Vec<Vec<String>> = Vec::new();
         for (column, report) in tried.iter().enumerate() {
             for program in &report.programs {
                 for of in program.measures.iter().filter(|of| FELT.contains(&of.measure)) {
-                    let first = [report.name(program), of.measure.to_owned(), number(of.without)];
-                    let place = rows.iter().position(|row| row[..2] == first[..2]);
-                    let place = place.unwrap_or_else(|| {
+                    let place = (program.app, program.domain, of.measure);
+                    let known = places.iter().position(|known| *known == place);
+                    let place = known.unwrap_or_else(|| {
+                        places.push(place);
+                        let name = report.name(program);
+                        let first = [name, of.measure.to_owned(), number(of.without)];
                         let none = std::iter::repeat_n("-".to_owned(), tried.len());
                         rows.push(first.into_iter().chain(none).collect());
                         rows.len() - 1
@@ -110,7 +114,7 @@ impl PolicyComparison {
         let first = ["program", "", "without"].into_iter();
         table.set_header(first.chain(tried.iter().map(|report| &*report.policy)));
         for (place, row) in rows.iter().enumerate() {
-            let is_named = place == 0 || rows[place - 1][0] != row[0];
+            let is_named = place == 0 || places[place - 1].0 != places[place].0;
             let name = if is_named { row[0].as_str() } else { "" };
             table.add_row(std::iter::once(name).chain(row[1..].iter().map(String::as_str)));
         }
@@ -177,6 +181,31 @@ mod tests {
         let names = ["lfoc", "dcat", "equal"].into_iter().enumerate().take(did.len());
         let reports = names.map(|of| Report::new(of, &found, 1.0, false)).collect();
         PolicyComparison::new(reports, &found)
+    }
+
+    #[test]
+    fn programs_of_one_name_have_rows_of_their_own() {
+        let mut found = Found::default();
+        found.begins(0, 1);
+        found.domains.get_mut(&0).unwrap().attempts[0].untried = None;
+        for app in [0, 1] {
+            found.named(AppId(app), "web");
+        }
+        for (round, arm) in (0..3).flat_map(|round| [(round, Arm::With(0)), (round, Arm::Without)])
+        {
+            found.block(0, round, arm);
+            for app in [0, 1] {
+                let instructions = Some(1000 + u64::from(app));
+                let counters = Counters { instructions, cycles: Some(1000), ..Counters::default() };
+                found.sampled(0, &Sample::new(AppId(app), counters, Duration::from_secs(1)));
+            }
+        }
+        found.ends(0, None);
+        let reports = vec![Report::new((0, "lfoc"), &found, 1.0, false)];
+        let mut out = Vec::new();
+        PolicyComparison::new(reports, &found).print_programs(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches("web").count(), 2, "{text}");
     }
 
     /// One that may have raised IPC more, or lowered it, did not help for certain.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::{bar, letter};
 use fairways_command_kit::table::{STYLE, fit, fold};
+use fairways_core::AppId;
 use serde::Serialize;
 
 use super::found::{Arm, Found, Measure};
@@ -112,8 +113,10 @@ impl TriedPlan {
 
 #[derive(Serialize)]
 pub(crate) struct Program {
+    #[serde(skip)]
+    pub(crate) app: AppId,
     program: String,
-    domain: u32,
+    pub(crate) domain: u32,
     pub(crate) measures: Vec<Measured>,
 }
 
@@ -199,7 +202,7 @@ impl Report {
                     })
                 };
                 let measures: Vec<Measured> = MEASURES.into_iter().filter_map(measured).collect();
-                programs.push(Program { program: found.name(app), domain, measures });
+                programs.push(Program { app, program: found.name(app), domain, measures });
             }
         }
         // A domain in which nothing was tried is of no account where something was in another.

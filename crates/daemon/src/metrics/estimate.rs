@@ -9,7 +9,7 @@ pub(super) fn exported(word: &str, value: f64) -> (&str, Option<&str>, f64) {
         (_, "ms") => (what, Some("seconds"), value / 1e3),
         (_, "MB/s") => (what, Some("bytes per second"), value * 1e6),
         (_, "of all cycles" | "of slowdown" | "over an equal share" | "of the objective")
-        | ("slowdown" | "normalized IPC", "") => (what, Some("ratio"), value),
+        | ("expected slowdown" | "normalized IPC", "") => (what, Some("ratio"), value),
         ("ways", "") => (what, Some("ways"), value),
         (_, "") => (what, None, value),
         _ => (what, Some(unit), value),

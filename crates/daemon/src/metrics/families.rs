@@ -5,6 +5,7 @@
 
 use fairways_core::Counter;
 use fairways_policy::words;
+use fairways_record::blame::Slowdown;
 use fairways_record::status::DomainStatus;
 use prometheus_client::metrics::MetricType;
 
@@ -225,7 +226,7 @@ pub(super) type OfDomain = fn(&DomainStatus) -> Option<Value>;
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
 /// The metrics of each program, in each domain in which it runs.
-pub(super) const OF_PROGRAMS: [(Family, OfProgram); 29] = [
+pub(super) const OF_PROGRAMS: [(Family, OfProgram); 31] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
     }),
@@ -333,10 +334,34 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 29] = [
     (
         gauge(
             "fairways_program_slowdown",
-            "How many times longer the policy expects it to take than with the whole cache, or with as much as it is fastest with.",
+            "How many times longer it took of late than alone with the whole cache, by its windows; nothing where that is not known.",
         )
         .in_unit("ratio"),
-        |row, put| one(put, row.of.slowdown().map(Value::Real)),
+        |row, put| {
+            if let Some(Slowdown::Known(slowdown)) = row.slowdown {
+                put(&[], Value::Real(slowdown));
+            }
+        },
+    ),
+    (
+        gauge(
+            "fairways_program_slowdown_at_least",
+            "What is known of it where it is not known: at least this.",
+        )
+        .in_unit("ratio"),
+        |row, put| {
+            if let Some(Slowdown::AtLeast(slowdown)) = row.slowdown {
+                put(&[], Value::Real(slowdown));
+            }
+        },
+    ),
+    (
+        gauge(
+            "fairways_program_expected_slowdown",
+            "The slowdown that the policy expects with the ways that it gives: against the whole cache, or as much as it is fastest with.",
+        )
+        .in_unit("ratio"),
+        |row, put| one(put, row.of.expected_slowdown().map(Value::Real)),
     ),
     (
         gauge(

@@ -1,6 +1,7 @@
 //! What a sample is made of: its value, and a program's row.
 
 use fairways_core::{BandwidthLevel, BandwidthUnit, Counter};
+use fairways_record::blame::Slowdown;
 use fairways_record::status::{ProgramStatus, ProgramTotals};
 use fairways_resctrl::language::CpuSet;
 
@@ -18,6 +19,8 @@ pub(super) struct Row<'a> {
     pub(super) way_bytes: Option<u64>,
     /// The unit of levels of memory bandwidth, where it can be limited.
     pub(super) unit: Option<BandwidthUnit>,
+    /// What it loses, of late.
+    pub(super) slowdown: Option<Slowdown>,
 }
 
 /// Takes a sample, with the labels that it has besides its program's.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::time;
-use fairways_record::blame::JournalSpan;
+use fairways_lab::blame::memory_latency_of;
+use fairways_record::blame::{self, JournalSpan};
 use fairways_record::client;
 
 use super::{Machine, RunFlags};
-use crate::blame;
 
 /// Show which programs slow which others down, and by how much
 ///
@@ -63,7 +63,8 @@ impl Blame {
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let found = match (&self.journal, &self.machine) {
             (Some(journal), _) => {
-                blame::of_journal(journal, JournalSpan { since: self.since, until: self.until })?
+                let span = JournalSpan { since: self.since, until: self.until };
+                blame::of_journal(journal, span, memory_latency_of)?
             }
             (None, Some(machine)) => {
                 let run = self.of.simulated(machine)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::input::{real, time, time_within, whole};
+use fairways_lab::blame::memory_latency_of;
 use fairways_top::{LONGEST, MakeMachine, Options, Pace, SHORTEST, Target};
 
 use super::{Machine, RunFlags};
@@ -91,7 +92,7 @@ impl From<Top> for Options {
     fn from(top: Top) -> Self {
         let Top { control, journal, emulated, machine, at, no_color, once, of, .. } = top;
         let watch = match (journal, machine, emulated) {
-            (Some(file), ..) => Target::Journal { file, at },
+            (Some(file), ..) => Target::Journal { file, at, latency: memory_latency_of },
             (None, Some(machine), _) => {
                 let make: MakeMachine =
                     Box::new(move |stop| Ok(Box::new(Stepped::new(of.simulated(&machine)?, stop))));

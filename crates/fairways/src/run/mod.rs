@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fairways_attribution::{Attribution, WatchedPolicy};
+use fairways_attribution::{Attribution, MemoryLatency, WatchedPolicy};
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Policy as _, Time};
 use fairways_daemon::trial::{Trial, Tried};
+use fairways_lab::blame::memory_latency;
 use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::blame::BlameReport;
 use fairways_record::journal::Writer;
 use fairways_simulation::{On, Running, SimulatedRun};
 
-use crate::blame::latency;
 pub(crate) use stepped::Stepped;
 
 /// What is printed of a run.
@@ -114,10 +114,7 @@ pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<B
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
     run.endless();
-    let latency = match &run.on {
-        On::Chip(world) => Some(latency(&world.settings.chip)),
-        On::Model { .. } => None,
-    };
+    let latency = idle_latency(&run);
     let mut machine = run.machine();
     machine.stop_when(Arc::clone(&stop));
     let since = Time::ZERO.after(since);
@@ -143,6 +140,14 @@ pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<B
         anyhow::bail!("no program had a window after {since}");
     }
     Ok(blame)
+}
+
+/// The latencies of the idle machine, if it is a chip.
+fn idle_latency(run: &SimulatedRun) -> Option<MemoryLatency> {
+    match &run.on {
+        On::Chip(world) => Some(memory_latency(&world.settings.chip)),
+        On::Model { .. } => None,
+    }
 }
 
 /// Runs the machine to its end, or until the user has seen enough.

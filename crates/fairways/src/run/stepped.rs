@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fairways_attribution::RecentAttribution;
 use fairways_core::{AppId, Machine as _, Time, WayMask};
+use fairways_record::blame::{BlameReport, LATE};
 use fairways_record::status::{
     CacheWays, MachineRecord, MachineView, SCHEMA, Status, WholeMachine,
 };
 use fairways_simulation::{Running, SimulatedRun};
+
+use super::idle_latency;
 
 /// A run, with its record so far.
 pub(crate) struct Stepped {
@@ -16,6 +20,7 @@ pub(crate) struct Stepped {
     names: Vec<String>,
     seen: Whole,
     watched: MachineRecord,
+    losses: RecentAttribution,
 }
 
 /// A simulated cache, of which every way is given out.
@@ -60,7 +65,8 @@ impl Stepped {
             ..Status::default()
         });
         let (names, seen) = (run.names(), Whole(CacheWays { all, offered: all, way_bytes }));
-        Self { run, machine, names, seen, watched }
+        let losses = RecentAttribution::new(idle_latency(&run), Time::ZERO, LATE);
+        Self { run, machine, names, seen, watched, losses }
     }
 }
 
@@ -71,7 +77,8 @@ impl fairways_top::WatchedMachine for Stepped {
 
     fn step(&mut self) -> Option<Time> {
         let (at, event) = self.machine.next_event()?;
-        let Self { run, machine, names, seen, watched } = self;
+        let Self { run, machine, names, seen, watched, losses } = self;
+        losses.handle(at, &event);
         let name = |app: AppId| {
             let name = machine.job(app).and_then(|job| names.get(job)).cloned();
             name.unwrap_or_else(|| format!("program {}", app.0))
@@ -86,6 +93,10 @@ impl fairways_top::WatchedMachine for Stepped {
 
     fn record(&self) -> &MachineRecord {
         &self.watched
+    }
+
+    fn losses(&self) -> BlameReport {
+        BlameReport::of_late(&self.losses, &self.watched.status, 0, self.machine.now())
     }
 
     fn end(&mut self) -> Option<anyhow::Error> {

@@ -1,5 +1,6 @@
 //! `fairways blame` of a running daemon.
 
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, setpriority_process};
@@ -76,8 +77,8 @@ fn losses_are_known_whatever_policy_runs() {
     }
 }
 
-/// What each program loses, by a journal of some seconds.
-fn observed(machine: &Machine, name: &str) -> Vec<Value> {
+/// A daemon that watches a machine's programs for some seconds, and its journal.
+fn observer(machine: &Machine, name: &str) -> (Command, PathBuf) {
     let journal = machine.at(name);
     let mut command = Command::new(this());
     command.arg("run").args(machine.places("run")).args(["--counters", "emulator"]);
@@ -86,14 +87,44 @@ fn observed(machine: &Machine, name: &str) -> Vec<Value> {
     for (program, pid) in &machine.pids {
         command.arg("--program").arg(format!("{}=pid:{pid}", program.replace(':', "-")));
     }
-    printed(command.arg("--journal").arg(&journal));
+    command.arg("--journal").arg(&journal);
+    (command, journal)
+}
+
+/// What each program loses, by such a journal.
+fn observed(machine: &Machine, name: &str) -> Vec<Value> {
+    let (mut command, journal) = observer(machine, name);
+    printed(&mut command);
     let found = printed(Command::new(this()).args(["blame", "--json", "--journal"]).arg(journal));
     let found: Value = serde_json::from_str(&found).unwrap();
     found["programs"].as_array().unwrap().clone()
 }
 
+/// What happens to a machine before a daemon comes, besides that its programs run.
+fn prepare(machine: &Machine, name: &str) {
+    match name {
+        // Its groups are still there, and count the programs' lines.
+        "after a killed one" => {
+            let (mut command, journal) = observer(machine, "killed");
+            let mut child = command.spawn().unwrap();
+            eventually("windows have ended", || {
+                std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("sampled"))
+            });
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        // As another manager has it, with every way.
+        "in a group of others" => {
+            std::fs::create_dir(machine.root.join("theirs")).unwrap();
+            machine.pids.values().for_each(|pid| machine.write("theirs/tasks", &pid.to_string()));
+        }
+        _ => {}
+    }
+}
+
 /// On a server the programs are there first. The daemon's groups count none of their lines then,
-/// which must not look as if they missed as much with few of them; nor when it starts again.
+/// which must not look as if they missed as much with few of them; nor when it starts again, after
+/// one that was killed, or where the programs are in a group of others.
 #[test]
 fn programs_that_ran_before_lose_as_much_as_those_that_start_with_the_daemon() {
     if !can(&[]) {
@@ -102,7 +133,8 @@ fn programs_that_ran_before_lose_as_much_as_those_that_start_with_the_daemon() {
     for programs in ["mlr:700K,mload:60M,mload:60M,lookbusy", "mlr:1M,mlr:900K,mload:60M"] {
         let machine = Machine::with(programs, &WHOLE_AND_COUNTED);
         let cold = observed(&machine, "cold");
-        for name in ["warm", "again"] {
+        for name in ["warm", "again", "after a killed one", "in a group of others"] {
+            prepare(&machine, name);
             let warm = observed(&machine, name);
             for of in &cold {
                 let program = &of["program"];

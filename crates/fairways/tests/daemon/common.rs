@@ -29,6 +29,8 @@ pub(crate) struct Machine {
     pub(crate) root: PathBuf,
     /// The placeholder processes, by program.
     pub(crate) pids: BTreeMap<String, i32>,
+    /// The same in the order of the programs, which may have the same name.
+    pub(crate) in_order: Vec<i32>,
     pub(crate) folder: tempfile::TempDir,
 }
 
@@ -52,8 +54,9 @@ impl Machine {
         let root = folder.path().join("resctrl");
         fs::create_dir(&root).unwrap();
         let mut child = Command::new(this())
-            .args(["emulate", "--json", "--clock", clock, "--time-scale", "0.1"])
-            .args(["--machine", "chip:xeon-d:cores=4:sets=1024", "--programs", programs])
+            .args(["emulate", "--json", "--clock", clock, "--programs", programs])
+            .args(unless(more, ["--time-scale", "0.1"]))
+            .args(unless(more, ["--machine", "chip:xeon-d:cores=4:sets=1024"]))
             .args(more)
             .args(chosen.map(|name| ["--platform", name]).into_iter().flatten())
             .arg(&root)
@@ -71,7 +74,8 @@ impl Machine {
         let programs = report["programs"].as_array().unwrap();
         let pid = |of: &Value| i32::try_from(of["pid"].as_i64().unwrap()).unwrap();
         let pids = programs.iter().map(|of| (of["name"].as_str().unwrap().to_owned(), pid(of)));
-        Self { child, root, pids: pids.collect(), folder }
+        let in_order = programs.iter().map(pid).collect();
+        Self { child, root, pids: pids.collect(), in_order, folder }
     }
 
     pub(crate) fn at(&self, name: &str) -> PathBuf {
@@ -104,6 +108,11 @@ impl Machine {
         *root = root.lines().filter(ours).map(|line| format!("{line}\n")).collect();
         found
     }
+}
+
+/// A flag and its value, unless a test has its own.
+fn unless(more: &[&str], flag: [&'static str; 2]) -> Vec<&'static str> {
+    if more.contains(&flag[0]) { Vec::new() } else { flag.to_vec() }
 }
 
 impl Drop for Machine {

@@ -28,4 +28,5 @@ mod times;
 mod tried;
 mod unmatched;
 mod unseen;
+mod warm;
 mod week;

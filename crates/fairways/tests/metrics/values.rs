@@ -191,7 +191,7 @@ fn what_cannot_be_read_has_no_sample() {
         assert_eq!(page.all(metric).count(), if is_counted { 3 } else { 0 }, "{metric}");
     }
     assert_eq!(page.all("fairways_llc_occupancy_bytes").count(), 0);
-    assert_eq!(page.all("fairways_program_slowdown_ratio").count(), 0);
+    assert_eq!(page.all("fairways_program_expected_slowdown_ratio").count(), 0);
     let windows: f64 = page.all("fairways_windows_total").map(|(_, windows)| windows).sum();
     assert_eq!(page.get("fairways_sample_windows_total"), Some(windows));
     for event in ["instructions", "cycles", "llc_references", "llc_misses", "llc_occupancy"] {

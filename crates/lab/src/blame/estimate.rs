@@ -1,7 +1,7 @@
 //! What an attribution finds in a mix's windows, beside two other methods.
 
 use fairways_attribution::{Attribution, Bounds, MemoryLatency, WatchedPolicy};
-use fairways_chip::{Chip, ChipError, Geometry};
+use fairways_chip::{Chip, ChipError, Geometry, preset};
 use fairways_core::{Action, AppId, Counters, Event, Policy, Q32, Sample, Time, run};
 use fairways_policy::by_name;
 
@@ -32,6 +32,12 @@ pub struct VictimEstimate {
 #[must_use]
 pub const fn memory_latency(chip: &Geometry) -> MemoryLatency {
     MemoryLatency { llc: chip.latency.llc, memory: chip.latency.memory }
+}
+
+/// The latencies of a machine of this kind in a journal, if it is an idle chip's.
+#[must_use]
+pub fn memory_latency_of(kind: &str) -> Option<MemoryLatency> {
+    preset::parse(kind.strip_prefix("chip:")?).ok().as_ref().map(memory_latency)
 }
 
 /// What is read of programs.

@@ -16,8 +16,14 @@ use crate::executed::ChipProtocol;
 /// Synthetic programs besides the streams and the profiles (dCat §5).
 const OURS: [&str; 2] = ["mload:60M", "mlr:2M"];
 
+/// Models of services (TailBench).
+const SERVICES: [&str; 3] = ["silo-like", "masstree-like", "xapian-like"];
+
 /// The bus of every other mix: MB/s for each program.
 const NARROW_BUS: usize = 4000;
+
+/// Everything takes this part of the time: one of so many.
+pub const TIME_SCALE: u32 = 40;
 
 /// Programs on a chip.
 pub struct MixOnChip {
@@ -27,6 +33,10 @@ pub struct MixOnChip {
     pub number: usize,
     /// What the programs are called.
     pub programs: Vec<String>,
+    /// How commands name the chip and the programs.
+    pub chip: String,
+    /// The same of the programs.
+    pub texts: Vec<String>,
     /// The chip.
     pub settings: Settings,
     /// The programs, in the same order.
@@ -48,7 +58,21 @@ pub(super) const PROTOCOL: ChipProtocol = ChipProtocol {
 /// If the streams of the corpus are not where the repository has them.
 #[must_use]
 pub fn mixes_on_chip(sizes: &[usize], seed: u64) -> Vec<MixOnChip> {
-    let pool = pool();
+    mixes_of(&pool(), sizes, seed)
+}
+
+/// The same, with services among them.
+///
+/// # Panics
+/// If the streams of the corpus are not where the repository has them.
+#[must_use]
+pub fn mixes_with_services(sizes: &[usize], seed: u64) -> Vec<MixOnChip> {
+    let mut pool = pool();
+    pool.extend(SERVICES.map(str::to_owned));
+    mixes_of(&pool, sizes, seed)
+}
+
+fn mixes_of(pool: &[String], sizes: &[usize], seed: u64) -> Vec<MixOnChip> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mixes = sizes.iter().enumerate().map(|(number, &size)| {
         let texts = (0..size).filter_map(|_| pick(&mut rng, pool.len()).map(|place| &*pool[place]));
@@ -59,6 +83,7 @@ pub fn mixes_on_chip(sizes: &[usize], seed: u64) -> Vec<MixOnChip> {
 
 fn pool() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/streams");
+    let folder = folder.canonicalize().expect("the corpus' streams");
     let streams = folder.read_dir().expect("the corpus' streams").flatten();
     let mut pool: Vec<String> =
         streams.map(|entry| format!("stream:{}", entry.path().display())).collect();
@@ -84,8 +109,9 @@ impl MixOnChip {
         });
         let jobs = jobs.collect();
         let programs = texts.iter().map(|text| name_of(text)).collect();
-        let settings = Settings { time_scale: 40, seed, ..Settings::new(chip) };
-        Self { seed, number, programs, settings, jobs }
+        let settings = Settings { time_scale: TIME_SCALE, seed, ..Settings::new(chip) };
+        let texts = texts.iter().map(|&text| text.to_owned()).collect();
+        Self { seed, number, programs, chip: text, texts, settings, jobs }
     }
 }
 

@@ -12,8 +12,8 @@ mod mixes;
 mod truth;
 
 pub use accuracy::{BlameAccuracy, accuracy_of_blame};
-pub use estimate::{Readings, VictimEstimate, estimate, memory_latency};
-pub use mixes::{MixOnChip, mixes_on_chip};
+pub use estimate::{Readings, VictimEstimate, estimate, memory_latency, memory_latency_of};
+pub use mixes::{MixOnChip, TIME_SCALE, mixes_on_chip, mixes_with_services};
 pub use truth::{VictimTruth, truth};
 
 /// The policies under which programs are observed.

@@ -6,7 +6,6 @@ use fairways_policy::by_name;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::OBSERVED_POLICIES;
 use super::mixes::{MixOnChip, PROTOCOL};
 use crate::executed::{ChipProtocol, Mixed, SoloRun, measure_alone};
 
@@ -42,16 +41,19 @@ impl VictimTruth {
     }
 }
 
-/// The truth about a mix under each policy: it runs as it is, on an unlimited bus, and without each
-/// program in turn.
+/// The truth about a mix under each of these policies: it runs as it is, on an unlimited bus, and
+/// without each program in turn.
 ///
 /// # Errors
 /// If the chip has too few cores: [`ChipError`].
-pub fn truth(mix: &MixOnChip) -> Result<Vec<VictimTruth>, ChipError> {
+///
+/// # Panics
+/// If no policy has such a name.
+pub fn truth(mix: &MixOnChip, policies: &[&str]) -> Result<Vec<VictimTruth>, ChipError> {
     let mut free = mix.settings;
     free.chip.bandwidth_mbps = f64::INFINITY;
     let (here, unlimited) = (mixed(mix, mix.settings)?, mixed(mix, free)?);
-    let rows = OBSERVED_POLICIES.iter().map(|policy| {
+    let rows = policies.iter().map(|policy| {
         let together = here.slowdowns(None, made(policy).as_mut())?;
         let by_cache = unlimited.slowdowns(None, made(policy).as_mut())?;
         let without = (0..mix.jobs.len()).into_par_iter();

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use fairways_command_kit::partition::{bar, levels, members};
 use fairways_command_kit::table::fold;
 use fairways_core::{Action, AppId, BandwidthUnit, Event, Levers, Partition, Time, Ways};
-use fairways_policy::{kpart, lfoc};
+use fairways_policy::{kpart, lfoc, words};
 use fairways_record::status::estimate_text;
 
 /// Prints each event and decision as it happens.
@@ -168,7 +168,7 @@ impl<'a> Report<'a> {
             // Printed later, in one line with the program's next ones.
             Action::Estimated { thread, what, value, raw } => {
                 let is = |raw: f64| raw / (1_u64 << 32) as f64;
-                let mut text = estimate_text(what, is(value.raw() as f64));
+                let mut text = estimate_text(words::current(what), is(value.raw() as f64));
                 if u64::try_from(*raw) != Ok(value.raw()) {
                     text += &format!(" (as it came out, {:.3})", is(*raw as f64));
                 }

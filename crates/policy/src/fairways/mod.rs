@@ -75,6 +75,7 @@ use session::Growth;
 
 pub use objective::Objective;
 pub use parameters::Parameters;
+pub use session::LONGER;
 
 /// `fairways`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {

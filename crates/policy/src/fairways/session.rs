@@ -55,7 +55,7 @@ const FEW: Q32 = Q32::ONE;
 
 /// A program that was still filling its partition when time was up may take so many times as long
 /// when it is sampled again.
-const LONGER: u32 = 8;
+pub const LONGER: u32 = 8;
 
 impl Growth {
     /// Begins with the fewest ways if what it does with so few was never seen. `None` if sampling

@@ -170,7 +170,7 @@ impl SamplingSession {
         if sample.plan < self.plan || (sample.straddled && !joined) {
             return SamplingStep::Wait;
         }
-        if self.is_still_settling(p, sample.occupancy.or(sample.occupancy_at_least)) {
+        if self.is_still_settling(p, sample) {
             self.discarded += 1;
             return SamplingStep::Wait;
         }
@@ -206,8 +206,12 @@ impl SamplingSession {
     }
 
     /// Whether lines still move because the partition has grown. Decision LFOC 17: for at least
-    /// `discarded_windows`, and for as long as occupancy changes, if it can be read.
-    fn is_still_settling(&mut self, p: &Parameters, occupancy: Option<Q32>) -> bool {
+    /// `discarded_windows`, and for as long as occupancy changes, if it can be read. A program that
+    /// ran before it was monitored may hit lines outside of the partition that are not counted:
+    /// while its occupancy is a lower bound, they are on their way out.
+    fn is_still_settling(&mut self, p: &Parameters, sample: &Sample) -> bool {
+        let occupancy = sample.occupancy.or(sample.occupancy_at_least);
+        let has_uncounted = sample.occupancy.is_none() && occupancy.is_some();
         let before = core::mem::replace(&mut self.occupancy, occupancy);
         let moved = before.zip(occupancy).is_some_and(|(before, now)| {
             let moved = u128::from(now.raw().abs_diff(before.raw()));
@@ -215,7 +219,7 @@ impl SamplingSession {
         });
         self.windows == 0
             && (self.discarded < p.discarded_windows
-                || (moved && self.discarded < p.most_discarded_windows))
+                || ((moved || has_uncounted) && self.discarded < p.most_discarded_windows))
     }
 
     /// Whether more ways would change nothing. Decision LFOC 10: a program that misses little may

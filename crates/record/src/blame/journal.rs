@@ -41,8 +41,7 @@ pub fn of_journal(
     }
     let mut followed = Follower::open(path)?;
     let machine = followed.header().machine.clone();
-    let kind = machine.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let mut attribution = Attribution::new(latency(kind), since);
+    let mut attribution = Attribution::new(latency(followed.header().kind()), since);
     let (mut names, mut last): (BTreeMap<u32, String>, Time) = (BTreeMap::new(), Time::ZERO);
     while followed.next_at().is_some_and(|at| until.is_none_or(|until| at <= until)) {
         let Some(step) = followed.step()? else { break };

@@ -4,16 +4,23 @@ mod journal;
 mod text;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Write;
+use std::time::Duration;
 
-use fairways_attribution::{Attribution, Bounds, Caused, Loss, Remedy, Unknown};
+use fairways_attribution::{Attribution, Bounds, Caused, Loss, RecentAttribution, Remedy, Unknown};
 use fairways_core::{AppId, Q32, Time};
 use serde::{Deserialize, Serialize};
 
 pub use journal::{JournalSpan, of_journal};
 
+use crate::status::Status;
+
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 2;
+
+/// Losses of late are those of this span, at least, and of twice as much at most.
+pub const LATE: Duration = Duration::from_secs(30);
 
 /// Remedies are searched for so many victims.
 const MOST_REMEDIES: usize = 8;
@@ -23,7 +30,7 @@ const MOST_REMEDIES: usize = 8;
 #[serde(default)]
 pub struct BlameReport {
     schema: u32,
-    /// The daemon's domain; absent for a journal and a simulated machine.
+    /// The domain, of losses of late; absent for those of a span.
     #[serde(skip_serializing_if = "Option::is_none")]
     domain: Option<u32>,
     policy: String,
@@ -126,7 +133,7 @@ struct Culprit {
 /// What a culprit costs a victim by the cache, or by the bus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CausedLoss<'a> {
-    /// The daemon's domain; `None` for a journal and a simulated machine.
+    /// The domain, of losses of late; `None` for those of a span.
     pub domain: Option<u32>,
     /// The program that loses.
     pub victim: &'a str,
@@ -136,6 +143,17 @@ pub struct CausedLoss<'a> {
     pub part: &'static str,
     /// In units of the victim's time alone.
     pub loss: f64,
+}
+
+/// How many times longer a program took than alone with the whole cache.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub enum Slowdown {
+    /// Not known: it may lose nothing.
+    Unknown,
+    /// At least this.
+    AtLeast(f64),
+    /// This.
+    Known(f64),
 }
 
 /// What was not seen of a program.
@@ -178,6 +196,19 @@ impl BlameReport {
         }
     }
 
+    /// The losses of late in a domain of this machine, until now.
+    #[must_use]
+    pub fn of_late(losses: &RecentAttribution, status: &Status, domain: u32, now: Time) -> Self {
+        let losses = losses.recent();
+        let name = |AppId(app): AppId| {
+            let mut programs = status.programs.iter();
+            let known = programs.find(|of| (of.domain, of.app) == (domain, app));
+            known.map_or_else(|| format!("program {app}"), |of| of.name.clone())
+        };
+        let report = Self::new(losses, &status.policy, [losses.since(), now], name);
+        Self { domain: Some(domain), ..report }
+    }
+
     /// The same, with what would help the victims that lose most.
     #[must_use]
     pub fn with_remedies(mut self, attribution: &Attribution) -> Self {
@@ -205,22 +236,22 @@ impl BlameReport {
         self
     }
 
-    /// The losses in this domain of a daemon.
-    #[must_use]
-    pub fn in_domain(self, domain: u32) -> Self {
-        Self { domain: Some(domain), ..self }
-    }
-
     /// Whether no program had a window with the counters that it takes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
     }
 
-    /// Whether these are the losses in this domain of a daemon.
+    /// Whether these are the losses of late in this domain.
     #[must_use]
     pub fn is_of_domain(&self, domain: u32) -> bool {
         self.domain == Some(domain)
+    }
+
+    /// The slowdown of a program; `None` if it had no window with the counters that it takes.
+    #[must_use]
+    pub fn slowdown(&self, program: &str) -> Option<Slowdown> {
+        self.programs.iter().find(|victim| victim.program == program).map(Victim::shown_slowdown)
     }
 
     /// The neighbour that costs a program most, and how much; `None` if none is blamed.
@@ -349,7 +380,22 @@ const SHORT_WAIT: f64 = 0.05;
 /// An interval at least this wide leaves open what the program loses.
 const OPEN: f64 = 0.1;
 
+impl fmt::Display for Slowdown {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(slowdown) => write!(to, "{slowdown:.2}"),
+            Self::AtLeast(slowdown) => write!(to, "≥{slowdown:.2}"),
+            Self::Unknown => write!(to, "unknown"),
+        }
+    }
+}
+
 impl Victim {
+    fn shown_slowdown(&self) -> Slowdown {
+        let at_least = self.slowdown_at_least.map_or(Slowdown::Unknown, Slowdown::AtLeast);
+        self.slowdown.map_or(at_least, Slowdown::Known)
+    }
+
     /// Whether its interval leaves open what it loses.
     fn is_open(&self) -> bool {
         self.most - self.least >= OPEN

@@ -139,7 +139,7 @@ fn losses(blame: &BlameReport) -> Table {
     for one in &blame.programs {
         let mut row = vec![
             one.program.clone(),
-            shown_slowdown(one),
+            one.shown_slowdown().to_string(),
             format!("{:.2}", one.least),
             format!("{:.2}", one.most),
             lost(one.lines + one.ways),
@@ -179,19 +179,10 @@ fn lost(part: f64) -> String {
     if part < SHOWN { String::new() } else { format!("+{part:.2}") }
 }
 
-/// A slowdown, or what is known of it.
-fn shown_slowdown(one: &Victim) -> String {
-    match (one.slowdown, one.slowdown_at_least) {
-        (Some(slowdown), _) => format!("{slowdown:.2}"),
-        (None, Some(least)) => format!("≥{least:.2}"),
-        (None, None) => "unknown".to_owned(),
-    }
-}
-
 /// What a program loses, and to which neighbours.
 pub(super) fn sentence(one: &Victim) -> String {
     let Victim { program, least, most, .. } = one;
-    let slowdown = shown_slowdown(one);
+    let slowdown = one.shown_slowdown();
     let mut text = format!("{program}: slowdown {slowdown}, from {least:.2} to {most:.2}");
     if one.worst.is_none() {
         return text + "; none is blamed";

@@ -111,7 +111,7 @@ fn a_decision_is_printed_with_what_it_rests_on() {
         "             3 ways 0x7: lbm (2 before)",
         "             5 ways 0xf8: xalancbmk (6 before)",
         "    0.004 s  a window of xalancbmk ended: plan 3, lookahead",
-        "             xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)",
+        "             xalancbmk: sensitive, critical size 4 ways, expected slowdown 1.025, lookahead 5 ways (it gains by more cache)",
         "             1 way 0x1: lbm (3 before)",
         "             5 ways 0x3e: xalancbmk",
         "    0.006 s  the policy's period was over: plan 4, lookahead; refused: app 0 runs and is in no cluster",
@@ -157,7 +157,7 @@ fn the_plan_after_a_refused_one_of_the_same_ways_is_shown() {
 fn decisions_about_one_program_are_printed_as_its_chain() {
     let text = printed(Some("xalancbmk"));
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let assessment = "xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)";
+    let assessment = "xalancbmk: sensitive, critical size 4 ways, expected slowdown 1.025, lookahead 5 ways (it gains by more cache)";
     assert_eq!(lines[1], "xalancbmk: 5 ways 0xf8, 6 before");
     assert_eq!(lines[3], format!("{assessment}; 5 ways 0x3e"));
     assert_eq!(lines[5], format!("{assessment}; 4 ways 0x3c, 5 before"));

@@ -62,7 +62,7 @@ impl Follower {
         let machine = &reader.header.machine;
         let domain = machine.get("domain").and_then(Value::as_u64);
         let programs = machine.get("programs").and_then(Value::as_array);
-        let is_simulated = machine.get("kind").and_then(Value::as_str) != Some("host");
+        let is_simulated = reader.header.kind() != "host";
         let programs = programs.filter(|_| is_simulated).into_iter().flatten();
         let programs = programs
             .map(|name: &Value| made_plain(name.as_str().unwrap_or_default().to_owned()))

@@ -43,6 +43,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// The machine's kind: `host`, `model`, or a chip and its preset.
+    pub fn kind(&self) -> &str {
+        self.machine.get("kind").and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// When the machine's clock was 0, by the time of day; `None` for a simulated machine.
     pub fn began(&self) -> Option<Moment> {
         Moment::deserialize(self.machine.get("began")?).ok()

@@ -138,9 +138,8 @@ impl Status {
             }
             Action::Estimated { thread, what, value, raw } => {
                 if let Some(program) = self.program(domain, thread.app) {
-                    program
-                        .estimates
-                        .insert(what.clone().into_owned(), estimate_value(*value, *raw));
+                    let what = words::current(what).to_owned();
+                    program.estimates.insert(what, estimate_value(*value, *raw));
                 }
             }
             Action::Watch { .. } | Action::Wake { .. } | Action::WatchTogether { .. } => {}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairways_core::{Action, AppId, Partition, PlanId, Resources, WayMask};
-use fairways_policy::{kpart, lfoc};
+use fairways_policy::{kpart, lfoc, words};
 
 use super::decision::{Decision, Member, Outcome, RecordedAction, Share};
 use super::fold::estimate_value;
@@ -199,7 +199,7 @@ fn recorded(domain: u32, action: &Action<'_>, status: &Status) -> Option<Recorde
         },
         Action::Estimated { thread, what, value, raw } => RecordedAction::Estimated {
             program: name(thread.app, domain, status),
-            what: what.clone().into_owned(),
+            what: words::current(what).to_owned(),
             value: estimate_value(*value, *raw),
         },
         Action::Allow { thread, cpus, reason } => RecordedAction::Allowed {

@@ -319,9 +319,11 @@ impl ProgramStatus {
         }
     }
 
-    /// The slowdown that the policy expects: its time over that with the whole cache, or with the
-    /// ways with which it is fastest; `None` where the policy estimates none.
-    pub fn slowdown(&self) -> Option<f64> {
+    /// The slowdown that the policy expects with the ways that it gives it: its time over that with
+    /// the whole cache, or with the ways with which it is fastest; `None` where the policy
+    /// estimates none. What the program really loses is in a
+    /// [`BlameReport`](crate::blame::BlameReport).
+    pub fn expected_slowdown(&self) -> Option<f64> {
         self.estimates.get(words::SLOWDOWN.text()).copied()
     }
 }

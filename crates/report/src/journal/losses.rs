@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use fairways_attribution::{Attribution, Caused};
-use fairways_chip::preset;
 use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Event, Q32, Time};
-use fairways_lab::blame::memory_latency;
+use fairways_lab::blame::memory_latency_of;
 use fairways_record::journal::{Follower, Reader};
 
 use super::programs::ProgramIndex;
@@ -31,9 +30,8 @@ pub(super) struct TimedLoss {
 /// happened before a time shows how often programs miss.
 pub(super) fn read(path: &Path, story: &mut Story) -> Result<Vec<TimedLoss>, BadInput> {
     let mut follower = Follower::new(Reader::open_kept(path)?)?;
-    let kind = story.machine["kind"].as_str().unwrap_or_default();
-    let chip = kind.strip_prefix("chip:").and_then(|name| preset::parse(name).ok());
-    let mut attribution = Attribution::new(chip.as_ref().map(memory_latency), story.begin);
+    let latency = memory_latency_of(follower.header().kind());
+    let mut attribution = Attribution::new(latency, story.begin);
     let mut losses = Vec::new();
     let mut time = 0;
     while follower.next_at().is_some_and(|at| at <= story.end) {

@@ -10,8 +10,9 @@ use fairways_chip::Geometry;
 use fairways_chip::program::LINE;
 use fairways_command_kit::policies::SharedParameters;
 use fairways_exec_policy::descriptor;
+use fairways_policy::fairways::LONGER;
 use fairways_policy::table::KnowledgeSource;
-use fairways_policy::{Descriptor, NAMES};
+use fairways_policy::{Descriptor, NAMES, locpart};
 use serde_json::Value;
 
 use super::{TimeScale, World};
@@ -42,12 +43,6 @@ enum WatchSpan {
 
 /// Instructions for each line of the program that fills the ways: MLR's loop.
 const INSTRUCTIONS_PER_LINE: u64 = 4;
-
-/// Sampling under `fairways` goes on for so many times `most_windows` while ways are being filled.
-const LONGER: u32 = 8;
-
-/// How often `fairways` decides on the ways of services.
-const SERVICES: Duration = Duration::from_millis(500);
 
 impl World {
     /// Finds the least time scale of each of these policies, with its parameters.
@@ -134,8 +129,10 @@ impl World {
                 let windows = u32::try_from(number("most_windows")?).unwrap_or(u32::MAX);
                 let sampling =
                     time("sampling_window")?.saturating_mul(windows.saturating_mul(LONGER));
+                // Their ways are decided by Locpart's control.
                 let has_services = self.jobs.iter().any(|job| job.wish.objective.is_some());
-                if has_services { sampling.min(SERVICES) } else { sampling }
+                let services = locpart::Parameters::default().t_sched;
+                if has_services { sampling.min(services) } else { sampling }
             }
             _ => return None,
         };

@@ -22,7 +22,10 @@ pub(super) enum Column {
     Bandwidth,
     /// The limit of memory bandwidth.
     Limit,
+    /// What the program loses.
     Slowdown,
+    /// The slowdown that the policy expects.
+    Expected,
     /// The neighbour that costs it most.
     Culprit,
     /// Whether the objective is met.
@@ -33,11 +36,12 @@ pub(super) enum Column {
 
 /// The columns that are dropped when the screen is narrow, the first one first; docs/top.md lists
 /// the same.
-const GIVEN_UP: [Column; 11] = [
+const GIVEN_UP: [Column; 12] = [
     Column::Latency,
     Column::Bandwidth,
     Column::Occupancy,
     Column::History,
+    Column::Expected,
     Column::Culprit,
     Column::Slowdown,
     Column::Slo,
@@ -118,6 +122,7 @@ impl Columns {
             (Column::Bandwidth, 6),
             (Column::Limit, longest(limits.iter().map(String::as_str), (5, 24))),
             (Column::Slowdown, 8),
+            (Column::Expected, 8),
             (Column::Culprit, longest(culprits.iter().map(String::as_str), (7, 20))),
             (Column::Slo, 7),
             (Column::Latency, 18),
@@ -132,8 +137,11 @@ impl Columns {
         if programs.iter().all(|program| scene.status.limit_text(program).is_none()) {
             unused.push(Column::Limit);
         }
-        if programs.iter().all(|program| program.slowdown().is_none()) {
+        if losses.is_none() {
             unused.push(Column::Slowdown);
+        }
+        if programs.iter().all(|program| program.expected_slowdown().is_none()) {
+            unused.push(Column::Expected);
         }
         if culprits.is_empty() {
             unused.push(Column::Culprit);

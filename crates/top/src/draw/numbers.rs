@@ -5,7 +5,7 @@ use fairways_policy::words;
 use fairways_record::status::{ProgramStatus, estimate_text};
 
 use super::head::takes_turns;
-use super::table::{latency, milliseconds};
+use super::table::{latency, milliseconds, slowdown};
 use super::text::{number, wrap};
 use crate::source::Scene;
 use crate::view::View;
@@ -29,7 +29,7 @@ pub(super) fn numbers(scene: &Scene, view: &View, name: &str, width: u16) -> Vec
     }
     entries.extend([
         ("window", window(program)),
-        ("slowdown", number(program.slowdown())),
+        ("slowdown", slowdowns(scene, view, program)),
         ("SLO", objective(program)),
         ("estimates", estimates(program)),
     ]);
@@ -81,6 +81,12 @@ fn occupancy(program: &ProgramStatus) -> String {
     }
 }
 
+/// What it loses, and what the policy expects it to.
+fn slowdowns(scene: &Scene, view: &View, program: &ProgramStatus) -> String {
+    let is = slowdown(view.losses(scene), program);
+    format!("{is}, the policy expects {}", number(program.expected_slowdown()))
+}
+
 fn turns(program: &ProgramStatus) -> String {
     let mut text = program.cpus.as_deref().unwrap_or("all").to_owned();
     text += &format!(", next turn {}", program.ordered_ns.map_or("-".to_owned(), milliseconds));
@@ -117,7 +123,7 @@ fn objective(program: &ProgramStatus) -> String {
 
 /// The policy's estimates, by the paper's words.
 fn estimates(program: &ProgramStatus) -> String {
-    // The slowdown has a line of its own.
+    // The slowdown to expect stands in a line with the one there is.
     let others = program.estimates.iter().filter(|(what, _)| **what != words::SLOWDOWN.text());
     let all: Vec<String> = others.map(|(what, value)| estimate_text(what, *value)).collect();
     if all.is_empty() { "-".to_owned() } else { all.join(", ") }

@@ -13,7 +13,7 @@ use crate::source::Scene;
 use crate::view::{Page, View};
 
 /// The meaning of the signs and words on a screen.
-const MEANS: [(&str, &str); 11] = [
+const MEANS: [(&str, &str); 12] = [
     ("A, B, ...", "the clusters; programs of a cluster share its ways"),
     (
         "ways",
@@ -23,10 +23,14 @@ const MEANS: [(&str, &str); 11] = [
     ("IPC, MPKI", "instructions a cycle, misses per 1000 instructions, in the last window"),
     ("occupancy", "ways' worth of lines in the cache"),
     ("GB/s", "from and to memory, in the last window"),
-    ("slowdown", "against the whole cache, as the policy expects it"),
+    (
+        "slowdown",
+        "how many times longer than alone with the whole cache, as windows of the last 30 to 60 seconds show it; as fairways blame",
+    ),
+    ("expected", "the slowdown that the policy expects with the ways that it gives"),
     (
         "culprit",
-        "the neighbour that costs it most, and how much of its time alone, as the daemon estimates it",
+        "the neighbour that costs it most, and how much of its time alone, of the same windows",
     ),
     ("SLO", "whether the latency objective was met in the last window"),
     ("latency", "at the objective's percentile, and the objective"),
@@ -116,8 +120,8 @@ fn broken(line: &str, width: u16) -> Vec<String> {
 /// What programs lose to each other.
 fn blamed(scene: &Scene, view: &View, width: u16) -> Vec<String> {
     let Some(losses) = view.losses(scene) else {
-        let text = "  nothing is known: only a daemon estimates losses, from windows with cycles, \
-                    LLC references and misses, and stalls";
+        let text = "  nothing is known: losses are estimated from windows with cycles, LLC \
+                    references and misses, and stalls";
         return wrap(text, width, 2);
     };
     let lines = losses.sentences().flat_map(|line| wrap(&format!("  {line}"), width, 4));

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fairways_command_kit::partition::letter;
+use fairways_record::blame::BlameReport;
 use fairways_record::status::{ObjectiveStatus, ProgramStatus};
 use ratatui::style::Style;
 
@@ -100,6 +101,7 @@ fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> Stri
         Column::Bandwidth => "GB/s",
         Column::Limit => "limit",
         Column::Slowdown => "slowdown",
+        Column::Expected => "expected",
         Column::Culprit => "culprit",
         Column::Slo => "SLO",
         Column::Latency => "latency",
@@ -110,8 +112,8 @@ fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> Stri
 }
 
 fn is_number(column: Column) -> bool {
-    use Column::{Bandwidth, Estimate, Ipc, Limit, Mpki, Occupancy, Slowdown, Turn};
-    [Turn, Estimate, Ipc, Mpki, Occupancy, Bandwidth, Limit, Slowdown].contains(&column)
+    use Column::{Bandwidth, Estimate, Expected, Ipc, Limit, Mpki, Occupancy, Slowdown, Turn};
+    [Turn, Estimate, Ipc, Mpki, Occupancy, Bandwidth, Limit, Slowdown, Expected].contains(&column)
 }
 
 /// A program's row, and what it is drawn from.
@@ -184,7 +186,8 @@ impl ProgramRow<'_> {
             Column::Occupancy => program.shown_occupancy(),
             Column::Bandwidth => number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
             Column::Limit => or_dash(&self.scene.status.limit_text(program)),
-            Column::Slowdown => number(program.slowdown()),
+            Column::Slowdown => slowdown(self.view.losses(self.scene), program),
+            Column::Expected => number(program.expected_slowdown()),
             Column::Culprit => {
                 let losses = self.view.losses(self.scene);
                 or_dash(&losses.and_then(|losses| culprit_text(losses, program)))
@@ -198,6 +201,12 @@ impl ProgramRow<'_> {
             }
         }
     }
+}
+
+/// What a program loses, as far as that is known.
+pub(super) fn slowdown(losses: Option<&BlameReport>, program: &ProgramStatus) -> String {
+    let known = losses.and_then(|losses| losses.slowdown(&program.name));
+    known.map_or_else(|| "-".to_owned(), |slowdown| slowdown.to_string())
 }
 
 pub(super) fn milliseconds(nanos: u64) -> String {

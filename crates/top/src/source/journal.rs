@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fairways_attribution::RecentAttribution;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_core::Time;
-use fairways_record::journal::Follower;
+use fairways_record::blame::{BlameReport, LATE};
+use fairways_record::journal::{Follower, Step};
 
 use super::pacer::Pacer;
 use super::{PLAYED_POINT_NANOS, PlayCommand, Scene};
+use crate::KnownLatency;
 use crate::history::History;
 
 /// The longest time to read without checking for keys.
@@ -18,7 +21,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// A journal, and the position in it.
 pub(crate) struct JournalPlayer {
     path: PathBuf,
+    latency: KnownLatency,
     follower: Follower,
+    losses: RecentAttribution,
     history: History,
     /// The number of steps done, and the steps after which a new decision was there.
     steps: u64,
@@ -44,12 +49,21 @@ enum Goal {
 
 impl JournalPlayer {
     /// Opens the journal at its start, or at a time.
-    pub(super) fn open(path: &Path, speed: f64, at: Option<Duration>) -> Result<Self, BadInput> {
+    pub(super) fn open(
+        path: &Path,
+        latency: KnownLatency,
+        speed: f64,
+        at: Option<Duration>,
+    ) -> Result<Self, BadInput> {
         let follower = Follower::open(path)?;
+        let kind = follower.header().kind();
+        let losses = RecentAttribution::new(latency(kind), Time::ZERO, LATE);
         let pacer = Pacer::new(speed, follower.next_at().unwrap_or(Time::ZERO));
         Ok(Self {
             path: path.to_owned(),
+            latency,
             follower,
+            losses,
             history: History::new(PLAYED_POINT_NANOS),
             steps: 0,
             decision_steps: Vec::new(),
@@ -62,8 +76,12 @@ impl JournalPlayer {
     }
 
     /// The scene at a time, or at the end.
-    pub(super) fn at(path: &Path, at: Option<Duration>) -> Result<Scene, BadInput> {
-        let mut played = Self::open(path, 1.0, None)?;
+    pub(super) fn at(
+        path: &Path,
+        latency: KnownLatency,
+        at: Option<Duration>,
+    ) -> Result<Scene, BadInput> {
+        let mut played = Self::open(path, latency, 1.0, None)?;
         let goal = at.map_or(Goal::End, |at| Goal::Time(Time::ZERO.after(at)));
         while !played.has_reached(goal) && played.step()? {}
         let mut scene = played.scene();
@@ -104,7 +122,11 @@ impl JournalPlayer {
             (None, None) => "at its end".to_owned(),
             (None, Some(_)) => self.pacer.text(),
         };
-        let mut scene = Scene::new(&self.follower.record, &self.history, &shown(&self.path), pace);
+        let record = &self.follower.record;
+        let now = Time::from_nanos(record.status.now_ns);
+        let domain = record.status.domains.first().map_or(0, |domain| domain.id);
+        let losses = BlameReport::of_late(&self.losses, &record.status, domain, now);
+        let mut scene = Scene::new(record, losses, &self.history, &shown(&self.path), pace);
         let is_cut = self.follower.is_cut_short() && self.follower.next_at().is_none();
         let cut = is_cut.then(|| "its end is cut short".to_owned());
         scene.note = self.error.clone().or(cut);
@@ -134,9 +156,13 @@ impl JournalPlayer {
     }
 
     fn step(&mut self) -> Result<bool, BadInput> {
-        let goes_on = self.follower.step()?.is_some();
+        let step = self.follower.step()?;
+        let goes_on = step.is_some();
         self.is_new = true;
-        if goes_on {
+        if let Some(Step { at, event, .. }) = step {
+            if self.follower.header().happened(&event) {
+                self.losses.handle(at, &event);
+            }
             self.steps += 1;
             self.history.record(&self.follower.record.status);
             // A decision is shown once the machine has answered it.
@@ -176,7 +202,7 @@ impl JournalPlayer {
 
     /// Starts again and goes to a step.
     fn go_back(&mut self, step: u64) {
-        match Self::open(&self.path, 1.0, None) {
+        match Self::open(&self.path, self.latency, 1.0, None) {
             Ok(fresh) => {
                 let mut pacer = self.pacer;
                 pacer.set(fresh.follower.next_at().unwrap_or(Time::ZERO));
@@ -201,7 +227,7 @@ mod tests {
     #[test]
     fn decisions_are_stepped_through_forward_and_back() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fairways/tests/data/run.journal");
-        let mut played = JournalPlayer::open(&path, 1.0, None).unwrap();
+        let mut played = JournalPlayer::open(&path, |_| None, 1.0, None).unwrap();
         played.play(PlayCommand::Pause);
         let mut there = vec![(0, 0)];
         while played.follower.next_at().is_some() {

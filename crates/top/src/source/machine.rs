@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::{BadInput, Interrupted, stop_on_signals};
 use fairways_core::Time;
+use fairways_record::blame::BlameReport;
 use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
@@ -28,6 +29,9 @@ pub trait WatchedMachine {
 
     /// The state so far.
     fn record(&self) -> &MachineRecord;
+
+    /// What its programs lose of late.
+    fn losses(&self) -> BlameReport;
 
     /// Ends what runs outside of the machine; returns the error if it could not run on.
     fn end(&mut self) -> Option<anyhow::Error>;
@@ -70,7 +74,11 @@ pub(super) fn once(make: MakeMachine) -> anyhow::Result<Scene> {
     if stop.load(Ordering::Relaxed) {
         return Err(Interrupted.into());
     }
-    Ok(Scene::new(machine.record(), &history, &machine.kind(), String::new()))
+    Ok(scene(&*machine, &history, &machine.kind(), String::new()))
+}
+
+fn scene(machine: &dyn WatchedMachine, history: &History, from: &str, pace: String) -> Scene {
+    Scene::new(machine.record(), machine.losses(), history, from, pace)
 }
 
 impl SimulatedMachine {
@@ -145,8 +153,7 @@ impl Shared {
                 let waits = rest >= SHOW / 10 && pace != pacer.text();
                 if waits || shown.elapsed() >= SHOW && pace.is_empty() {
                     pace = pacer.text();
-                    *self.unseen.lock() =
-                        Some(Scene::new(machine.record(), &history, &from, pace.clone()));
+                    *self.unseen.lock() = Some(scene(machine, &history, &from, pace.clone()));
                     shown = Instant::now();
                 }
                 if rest.is_zero() {
@@ -155,7 +162,7 @@ impl Shared {
                 std::thread::sleep(rest.min(SHOW));
             }
         }
-        let mut scene = Scene::new(machine.record(), &history, &from, "over".to_owned());
+        let mut scene = scene(machine, &history, &from, "over".to_owned());
         scene.note = machine.end().map(|why| format!("{why:#}"));
         *self.unseen.lock() = Some(scene);
         self.is_over.store(true, Ordering::Relaxed);

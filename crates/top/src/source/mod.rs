@@ -36,7 +36,7 @@ pub(super) struct Scene {
     pub(super) status: Status,
     /// The oldest first.
     pub(super) decisions: Vec<Decision>,
-    /// What programs lose in each domain of a daemon.
+    /// What programs lose in each domain, where that is known.
     pub(super) losses: Vec<BlameReport>,
     pub(super) history: History,
     /// What is watched.
@@ -48,11 +48,17 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    fn new(watched: &MachineRecord, history: &History, from: &str, pace: String) -> Self {
+    fn new(
+        watched: &MachineRecord,
+        losses: BlameReport,
+        history: &History,
+        from: &str,
+        pace: String,
+    ) -> Self {
         Self {
             status: watched.status.clone(),
             decisions: watched.decisions.kept().collect(),
-            losses: Vec::new(),
+            losses: if losses.is_empty() { Vec::new() } else { vec![losses] },
             history: history.clone(),
             source: from.to_owned(),
             pace,
@@ -112,8 +118,9 @@ impl Source {
     /// If it is missing or not valid.
     pub(super) fn open(watch: Target, pace: Pace) -> anyhow::Result<Self> {
         let poller = match watch {
-            Target::Journal { file, at } => {
-                return Ok(Self::Played(Box::new(JournalPlayer::open(&file, pace.speed, at)?)));
+            Target::Journal { file, at, latency } => {
+                let player = JournalPlayer::open(&file, latency, pace.speed, at)?;
+                return Ok(Self::Played(Box::new(player)));
             }
             Target::Machine { make, .. } => {
                 return Ok(Self::Simulated(SimulatedMachine::start(make, pace.speed)?));
@@ -140,7 +147,9 @@ impl Source {
     pub(super) fn once(watch: Target) -> anyhow::Result<Scene> {
         let mut history = History::new(POLLED_POINT_NANOS);
         let (from, answer) = match watch {
-            Target::Journal { file, at } => return Ok(JournalPlayer::at(&file, at)?),
+            Target::Journal { file, at, latency } => {
+                return Ok(JournalPlayer::at(&file, latency, at)?);
+            }
             Target::Machine { make, .. } => return machine::once(make),
             Target::Emulator(dir) => {
                 let mut emulated = emulator::Emulated::open(&dir)?;
@@ -196,5 +205,5 @@ fn socket_shown(control: Option<&Path>) -> String {
 /// A journal at its end.
 #[cfg(test)]
 pub(super) fn journal_at_end(path: &Path) -> Result<Scene, fairways_command_kit::BadInput> {
-    JournalPlayer::at(path, None)
+    JournalPlayer::at(path, |_| None, None)
 }

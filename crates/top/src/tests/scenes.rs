@@ -125,7 +125,7 @@ pub(super) fn several() -> Scene {
         program(3, "scrub", (0, "0x600"), "streaming"),
         ProgramStatus { app: 4, name: "new".to_owned(), ..ProgramStatus::default() },
     ];
-    programs[0].estimates.insert("slowdown".to_owned(), 1.07);
+    programs[0].estimates.insert("expected slowdown".to_owned(), 1.07);
     programs[0].objective = objective(Some(1_830_000), Some(true));
     programs[2].objective = objective(Some(2_450_000), Some(false));
     programs[4].objective = objective(None, None);
@@ -154,7 +154,7 @@ pub(super) fn several() -> Scene {
     }
     let slowdown = RecordedAction::Estimated {
         program: "web".to_owned(),
-        what: "slowdown".to_owned(),
+        what: "expected slowdown".to_owned(),
         value: 1.0625,
     };
     let first = Decision {
@@ -183,7 +183,7 @@ pub(super) fn several() -> Scene {
     scene(status("lfoc", vec![domain], programs), vec![first, second])
 }
 
-/// The same, with what the daemon estimates of losses.
+/// The same, with what is known of losses.
 pub(super) fn blamed() -> Scene {
     let mut scene = several();
     fn by(program: &str, cache: f64, bus: f64) -> Value {
@@ -193,7 +193,11 @@ pub(super) fn blamed() -> Scene {
         "worst": "nightly-backup",
         "by": [by("nightly-backup", 0.38, 0.06), by("scrub", 0.08, 0.001), by("redis", 0.0, 0.0)]});
     let redis = json!({"program": "redis", "slowdown": 1.01, "least": 1.0, "most": 1.3, "by": []});
-    let report = json!({"domain": 0, "programs": [web, redis]});
+    let scrub = json!({"program": "scrub", "slowdown": null, "slowdown_at_least": 1.1,
+        "least": 1.1, "most": 2.3, "by": []});
+    let backup = json!({"program": "nightly-backup", "slowdown": null, "least": 1.0, "most": 1.9,
+        "by": []});
+    let report = json!({"domain": 0, "programs": [web, redis, scrub, backup]});
     scene.losses = vec![serde_json::from_value(report).unwrap()];
     scene
 }

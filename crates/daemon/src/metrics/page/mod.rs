@@ -197,7 +197,9 @@ impl Snapshot {
                 let counted = totals.program(id, of.app).unwrap_or(&nothing);
                 let way_bytes = domain.and_then(|domain| domain.way_bytes);
                 let unit = domain.and_then(|domain| domain.bandwidth).map(|lever| lever.unit);
-                (name, id.to_string(), Row { of, counted, way_bytes, unit })
+                let losses = self.losses.iter().find(|losses| losses.is_of_domain(id));
+                let slowdown = losses.and_then(|losses| losses.slowdown(&name));
+                (name, id.to_string(), Row { of, counted, way_bytes, unit, slowdown })
             })
             .collect();
         for (of_family, put_samples) in &OF_PROGRAMS {

@@ -55,8 +55,9 @@ fn losses_of(victim: &str, worst: Option<&str>, by: &[(&str, f64)]) -> BlameRepo
         .iter()
         .map(|(culprit, loss)| json!({"program": culprit, "cache": loss, "bus": loss / 10.0}))
         .collect();
-    let victim = json!({"program": victim, "worst": worst, "by": by});
-    serde_json::from_value(json!({"domain": 3, "programs": [victim]})).unwrap()
+    let victim = json!({"program": victim, "slowdown": 1.5, "worst": worst, "by": by});
+    let other = json!({"program": "program 2", "slowdown_at_least": 1.1});
+    serde_json::from_value(json!({"domain": 3, "programs": [victim, other]})).unwrap()
 }
 
 /// The samples of a metric.
@@ -112,6 +113,7 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
         ("fairways_mbm_total_bytes_total", 0),
         ("fairways_program_ways", 0),
         ("fairways_program_slowdown_ratio", 0),
+        ("fairways_program_expected_slowdown_ratio", 0),
         ("fairways_objective_met", 0),
         ("fairways_rmids", 0),
         ("process_cpu_seconds_total", 0),
@@ -154,6 +156,30 @@ fn losses_from_a_size_on_name_both_programs() {
             .map(|end| of.to_owned() + end)
     );
     assert_eq!(samples(&shown, "fairways_slowdown_caused_left_out"), [" 0"]);
+}
+
+/// A slowdown that is not known is not said; what it is at least has a name of its own, and so has
+/// what the policy expects.
+#[test]
+fn slowdowns_are_those_of_blame() {
+    let mut watched = watched(&["web", "scan", "batch"]);
+    let expected = words::SLOWDOWN.text().to_owned();
+    watched.status.programs[1].estimates.insert(expected, 1.25);
+    let losses = json!({"domain": 3, "programs": [
+        {"program": "web", "slowdown": 1.5},
+        {"program": "scan", "slowdown": null, "slowdown_at_least": 1.1},
+        {"program": "batch", "slowdown": null},
+    ]});
+    let shown =
+        page_with(&watched, Means::default(), vec![serde_json::from_value(losses).unwrap()]);
+    for (kind, line) in [
+        ("", "{program=\"web\",domain=\"3\"} 1.5"),
+        ("_at_least", "{program=\"scan\",domain=\"3\"} 1.1"),
+    ] {
+        assert_eq!(samples(&shown, &format!("fairways_program_slowdown{kind}_ratio")), [line]);
+    }
+    let expected = samples(&shown, "fairways_program_expected_slowdown_ratio");
+    assert_eq!(expected, ["{program=\"scan\",domain=\"3\"} 1.25"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use fairways_core::{Event, Q32};
+use fairways_core::{Event, Q32, Sample};
 
 use super::bench::{Behaviour, Bench, LLC, light, sensitive, streaming};
 use crate::lfoc::{Class, Parameters};
@@ -100,6 +100,25 @@ fn decision_17_windows_are_discarded_while_lines_move() {
         bench.report(&Event::Sampled(sample));
     }
     assert_eq!(bench.ways(0), 2);
+}
+
+/// Decision 17: it may hit lines elsewhere that its monitoring group does not count.
+#[test]
+fn decision_17_windows_are_discarded_while_lines_are_not_counted() {
+    for counted_from in 0..6 {
+        let mut bench = about_to(Parameters::default(), sensitive);
+        let mut discarded = 0;
+        while bench.ways(0) == 1 {
+            let (all, some) = (Some(Q32::from_int(1)), None);
+            let (occupancy, occupancy_at_least) =
+                if discarded >= counted_from { (all, some) } else { (some, all) };
+            let sample = Sample { occupancy, occupancy_at_least, ..bench.sample(0) };
+            bench.report(&Event::Sampled(sample));
+            discarded += 1;
+        }
+        // The last one counts.
+        assert_eq!(discarded - 1, counted_from.clamp(1, 4));
+    }
 }
 
 #[test]
