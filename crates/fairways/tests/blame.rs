@@ -97,10 +97,10 @@ fn ways_of_its_own_help_a_victim_as_estimated() {
 
 #[test]
 fn a_policy_that_confines_the_streams_leaves_little_to_blame() {
-    let stock = number(victim(&chip("stock")), "slowdown_at_least");
+    let (stock, ours) = (chip("stock"), chip("fairways"));
+    assert!(number(victim(&stock), "most") > 2.5, "{stock}");
     // With more ways it is known what it does with them.
-    let ours = number(victim(&chip("fairways")), "slowdown");
-    assert!(ours - 1.0 < (stock - 1.0) / 2.0, "{ours} {stock}");
+    assert!(number(victim(&ours), "slowdown") < 1.25, "{ours}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn top_shows_the_same_slowdowns() {
         let top = format!("top --once --width 200 {source}");
         let top = Command::cargo_bin("fairways").unwrap().args(top.split(' ')).output().unwrap();
         let screen = String::from_utf8(top.stdout).unwrap();
-        let header = screen.lines().find(|line| line.contains("slowdown expected")).unwrap();
+        let header = screen.lines().find(|line| line.contains("GB/s slowdown")).unwrap();
         let end = header.find("slowdown").unwrap() + "slowdown".len();
         for one in blamed["programs"].as_array().unwrap() {
             let (name, known) =

@@ -50,6 +50,29 @@ fn any_number_of_threads_finds_the_same() {
     assert_eq!(one, four);
 }
 
+/// The fairest plan slows three programs down, and speeds none up.
+#[test]
+fn what_is_hardly_less_fair_and_faster_is_better_where_that_is_tolerated() {
+    let mix = "--profiles synthetic --ways 16 --mix protein-align,key-value-store,\
+               video-transcode,speech-decode,lp-simplex,place-anneal";
+    let mix: Vec<&str> = mix.split_whitespace().collect();
+    let [fairest, tolerant] = ["0", "1"].map(|percent| {
+        json(&[&mix[..], &["--tolerance", percent]].concat())["mixes"][0]["policies"][0].clone()
+    });
+    let of = |report: &Value, field: &str| report[field].as_f64().unwrap();
+    let unfairness = of(&tolerant, "unfairness");
+    assert!(unfairness <= 1.01 * of(&fairest, "unfairness") && tolerant["proven"] == true);
+    assert!(of(&tolerant, "stp") > 1.04 * of(&fairest, "stp"), "{fairest} {tolerant}");
+    assert!((of(&tolerant, "bound") - of(&fairest, "unfairness")).abs() < 1e-9);
+    for more in [&["--objective", "stp"][..], &["--bandwidth-mbps", "9000"]] {
+        let words = [&["optimum"][..], &mix, &["--tolerance", "1"], more].concat();
+        let output = Command::cargo_bin("fairways").unwrap().args(&words).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("fairways: --tolerance: expected "), "{said}");
+    }
+}
+
 #[test]
 fn each_objective_is_at_its_best_under_its_own_name() {
     let mix = [

@@ -127,7 +127,15 @@ fn best(
     kind: SharingKind,
 ) -> Result<Solution, Impossible> {
     let goal = Goal::Unfairness;
-    let problem =
-        Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, levels: &[], goal };
+    let problem = Problem {
+        profiles: table,
+        mix: &mix.programs,
+        llc,
+        kind,
+        bandwidth,
+        levels: &[],
+        goal,
+        tolerance: 0.0,
+    };
     solve(&problem, None, |_, _| ())
 }

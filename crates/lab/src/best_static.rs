@@ -31,7 +31,8 @@ impl BestStatic {
         levels: &[BandwidthLevel],
     ) -> Result<Self, Impossible> {
         let (kind, goal) = (SharingKind::Clustering, Goal::Unfairness);
-        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, levels, goal };
+        let problem =
+            Problem { profiles: table, mix, llc, kind, bandwidth, levels, goal, tolerance: 0.0 };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }

@@ -15,8 +15,12 @@ use crate::compare::{CompareError, ComparisonSettings, compare};
 #[derive(Clone, Copy, Debug)]
 pub struct OptimumGap {
     /// How much worse its value is than the optimum's, as a ratio; 1 at best. Where the optimum is
-    /// not proven, the ratio is to the bound on it.
+    /// not proven, the ratio is to the bound on it. Where the policy tolerates less fair plans, the
+    /// value is over STP, unless memory has a limit or the optimum is not proven.
     pub ratio: f64,
+    /// By how much it exceeds the least unfairness or largest slowdown, as a ratio, or falls short
+    /// of the highest STP.
+    pub over_least: f64,
     /// Its STP over LFOC+'s.
     pub stp_over_rules: f64,
     /// Whether the optimum is proven.
@@ -47,7 +51,9 @@ pub fn optimum_gap(
     objective: Objective,
     patience: Option<Duration>,
 ) -> Result<OptimumGap, GapError> {
-    let ours = Fairways::new(Parameters { objective, ..Parameters::default() });
+    let parameters = Parameters { objective, ..Parameters::default() };
+    let tolerance = f64::from(parameters.fairness_tolerance_percent) / 100.0;
+    let ours = Fairways::new(parameters);
     let policies: [Box<dyn Policy>; 2] = [Box::new(ours), Box::new(Lfoc::new(Rules::plus()))];
     let found = compare(table, mix, settings, policies)?;
     let [ours, rules] = &found.outcomes[..] else { unreachable!("two policies were compared") };
@@ -66,14 +72,21 @@ pub fn optimum_gap(
         bandwidth: settings.bandwidth,
         levels: &[],
         goal,
+        tolerance,
     };
     let deadline = patience.map(|patience| Instant::now() + patience);
     let best = solve(&problem, deadline, |_, _| {})?;
-    let ratio = match objective {
+    let over_least = match objective {
         Objective::Unfairness => ours.metrics.unfairness / best.bound,
         Objective::Stp | Objective::Weighted => best.bound / ours.metrics.stp,
         Objective::MaxSlowdown => largest / best.bound,
     };
+    let is_weighed = tolerance > 0.0
+        && matches!(objective, Objective::Unfairness | Objective::MaxSlowdown)
+        && settings.bandwidth.is_none()
+        && best.is_proven;
+    let faster = best.metrics.stp / ours.metrics.stp;
+    let ratio = if is_weighed { over_least * best.bound / best.value * faster } else { over_least };
     let stp_over_rules = ours.metrics.stp / rules.metrics.stp;
-    Ok(OptimumGap { ratio, stp_over_rules, is_proven: best.is_proven })
+    Ok(OptimumGap { ratio, over_least, stp_over_rules, is_proven: best.is_proven })
 }

@@ -57,6 +57,34 @@ fn measured_mixes_are_nearly_as_fair_as_with_all_profiles() {
     }
 }
 
+/// LFOC's runs and phases, a tenth as long, in a quarter of the programs of each mix: over LFOC.
+/// The example `fairways_phases` tries more.
+#[test]
+fn phases_that_do_not_last_are_followed() {
+    let Some(programs) = phased::catalog("fairways in short phases") else { return };
+    let llc = Llc::with_ways(programs.table().ways());
+    let settings = Settings { seed: SEED, ..Settings::new(llc) };
+    let protocol = Protocol { scale: 0.1, ..Protocol::default() };
+    let mixes = draw_workloads(&programs, llc.ways, 2, SEED).into_iter();
+    let mixes: Vec<Mix> = mixes.filter(|mix| mix.name.starts_with('P')).collect();
+    let ratios = mixes.par_iter().map(|mix| {
+        let [ours, lfoc]: [LiveOutcome; 2] =
+            [&mut Fairways::default() as &mut dyn Policy, &mut Lfoc::default()]
+                .map(|policy| live(&programs, mix, &settings, &protocol, policy).unwrap());
+        let ratios = [
+            ours.metrics.unfairness / lfoc.metrics.unfairness,
+            ours.metrics.stp / lfoc.metrics.stp,
+        ];
+        println!("{} {ratios:.4?}", mix.name);
+        ratios
+    });
+    let ratios: Vec<[f64; 2]> = ratios.collect();
+    let [unfairness, stp] =
+        [0, 1].map(|place| ratios.iter().map(|of| of[place]).sum::<f64>() / ratios.len() as f64);
+    let most = ratios.iter().map(|of| of[0]).fold(0.0, f64::max);
+    assert!(unfairness <= 1.0 && most <= 1.03 && stp >= 1.0, "{unfairness} {most} {stp}");
+}
+
 /// Beside the same neighbours, no program does the same work more than 5 % slower than with its
 /// promised ways, in any second, whatever is sampled; its phases differ in nothing that windows
 /// must show.

@@ -68,6 +68,7 @@ fn main() {
                     bandwidth,
                     levels: &[],
                     goal: objective,
+                    tolerance: 0.0,
                 };
                 let start = Instant::now();
                 let found = solve(&problem, None, |_, _| ()).expect("a partition");

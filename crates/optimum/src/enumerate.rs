@@ -6,8 +6,8 @@ use fairways_profiles::Scorer;
 
 use crate::{Goal, Problem, SharingKind};
 
-/// The best value of a problem's goal, the STP of a partition that has it (the highest, where the
-/// goal breaks ties by it), and the number of partitions.
+/// The best value of a problem's goal, or what the problem tolerates for its STP; the STP of a
+/// partition that has it (the highest, where the goal breaks ties by it); and the number of partitions.
 ///
 /// The time grows with the number of partitions: [`crate::count`].
 #[must_use]
@@ -21,10 +21,15 @@ pub fn enumerate(problem: &Problem<'_>) -> Option<(f64, f64, u64)> {
         level_of: Vec::new(),
         plan: Partition::default(),
         best: None,
+        front: Vec::new(),
         count: 0,
     };
     all.cluster(0, 0);
-    all.best.map(|(value, stp)| (value, stp, all.count))
+    let (least, _) = all.best?;
+    let most = least * (1.0 + problem.tolerance) * (1.0 + 1e-12);
+    let within = all.front.iter().filter(|(value, _)| *value <= most).copied();
+    let weighed = within.min_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
+    weighed.or(all.best).map(|(value, stp)| (value, stp, all.count))
 }
 
 struct All<'a> {
@@ -35,6 +40,8 @@ struct All<'a> {
     level_of: Vec<Option<BandwidthLevel>>,
     plan: Partition,
     best: Option<(f64, f64)>,
+    /// Where some are tolerated that are worse: values and STPs, of which none is better in both.
+    front: Vec<(f64, f64)>,
     count: u64,
 }
 
@@ -116,6 +123,13 @@ impl All<'_> {
         });
         if better {
             self.best = Some((value, stp));
+        }
+        if ties && self.problem.tolerance > 0.0 {
+            let is_beaten = |other: &(f64, f64)| other.0 <= value && other.1 >= stp;
+            if !self.front.iter().any(is_beaten) {
+                self.front.retain(|other| !(value <= other.0 && stp >= other.1));
+                self.front.push((value, stp));
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ mod problem;
 mod rough;
 mod search;
 mod table;
+mod weighed;
 
 use std::time::Instant;
 
@@ -39,8 +40,9 @@ use fairways_profiles::{FairnessMetrics, ProfiledProgram, Scorer};
 use contended::{ClusterCells, Contended};
 use oracle::{ClusterLimits, Oracle};
 pub use problem::{Goal, Impossible, Problem, SharingKind};
-use search::Search;
+use search::{BestClustering, Search, just_above};
 use table::{ChosenCluster, ClusterTable, Summed};
+use weighed::Weighed;
 
 /// A best partition, or the best one found in time.
 #[derive(Clone, Debug)]
@@ -55,7 +57,7 @@ pub struct Solution {
     pub value: f64,
     /// No partition has a better value than this.
     pub bound: f64,
-    /// Whether it is proven that no partition is better.
+    /// Whether it is proven that no partition is better, with what the problem tolerates.
     pub is_proven: bool,
 }
 
@@ -76,40 +78,45 @@ pub fn solve(
     deadline: Option<Instant>,
     mut report: impl FnMut(Option<f64>, f64),
 ) -> Result<Solution, Impossible> {
-    let Problem { profiles, mix, llc, kind, bandwidth, levels, goal } = *problem;
+    let Problem { profiles, mix, llc, kind, bandwidth, levels, goal, .. } = *problem;
     problem::check(problem, deadline.is_some())?;
     let programs: Vec<ProfiledProgram> =
         mix.iter().map(|&index| ProfiledProgram::new(profiles, index, llc.ways)).collect();
     if mix.len() > problem.most_programs() {
         let (masks, bound) = rough::search(problem, &programs, &|| is_past(deadline), &mut report)?;
-        return solution(problem, plan_of_masks(&masks), bound);
+        return solution(problem, plan_of_masks(&masks), bound, bound.is_none());
     }
     let allowed = llc.clos as usize;
-    let (clusters, bound) = if let Some(bandwidth) = bandwidth {
+    let ((clusters, bound), is_proven) = if let Some(bandwidth) = bandwidth {
         let cells = ClusterCells::new(&programs, llc.ways, kind, bandwidth, levels, goal);
         let least = rough::relaxed::bound(&programs, llc.ways, goal, true);
         let least = goal.cost_of(least, mix.len());
         with_few_clusters(allowed, mix.len(), |most| {
             let limits = ClusterLimits::new(&llc, most);
             let is_late = &|| is_past(deadline);
-            Contended::new(&cells, limits, goal, is_late).run(least, &mut |best, bound| {
+            let contended = Contended::new(&cells, limits, goal, is_late);
+            let found = contended.run(least, &mut |best, bound| {
                 let best = best.map(|cost| goal.value(cost, mix.len()));
                 report(best, goal.value(bound, mix.len()));
-            })
+            })?;
+            let is_proven = found.1.is_none();
+            Ok((found, is_proven))
         })?
     } else {
         let summed = if goal == Goal::Antt { Summed::Slowdown } else { Summed::Progress };
         let table = ClusterTable::new(&programs, llc.ways, kind, summed);
+        let tolerance = problem.tolerance;
         let start = (goal == Goal::Unfairness && mix.len() >= oracle::MANY)
             .then(|| table.clusters_of(&rough::start(problem)));
         with_few_clusters(allowed, mix.len(), |most| {
             let limits = ClusterLimits::new(&llc, most);
-            let found = best(&table, limits, goal, start.clone(), deadline, &mut report);
+            let wanted = (goal, tolerance, allowed);
+            let found = best(&table, limits, wanted, start.clone(), deadline, &mut report);
             Ok(found.expect("a partition, since one was checked to fit"))
         })?
     };
     let bound = bound.map(|bound| goal.value(bound, mix.len()));
-    solution(problem, plan(problem, clusters), bound)
+    solution(problem, plan(problem, clusters), bound, is_proven)
 }
 
 fn is_past(deadline: Option<Instant>) -> bool {
@@ -122,28 +129,45 @@ fn is_past(deadline: Option<Instant>) -> bool {
 fn with_few_clusters(
     allowed: usize,
     programs: usize,
-    mut best: impl FnMut(usize) -> Result<BoundedClusters, Impossible>,
-) -> Result<BoundedClusters, Impossible> {
-    best(programs).and_then(|found| if found.0.len() > allowed { best(allowed) } else { Ok(found) })
+    mut best: impl FnMut(usize) -> Result<WeighedClusters, Impossible>,
+) -> Result<WeighedClusters, Impossible> {
+    let found = best(programs)?;
+    if found.0.0.len() > allowed { best(allowed) } else { Ok(found) }
 }
 
-/// Clusters, and a lower bound on the cost if these are not proven to be the best.
+/// Clusters, and a lower bound on the cost if these may have a larger one.
 type BoundedClusters = (Vec<ChosenCluster>, Option<f64>);
 
+/// Clusters within a tolerance of the best; whether none is better, and if one may have a smaller
+/// cost, a bound on it.
+type WeighedClusters = (BoundedClusters, bool);
+
 /// The clusters of the best partition within limits, and a bound if it is not proven to be the
-/// best. A search for the least unfairness begins with what is better than `start`.
+/// best. A search for the least unfairness begins with what is better than `start`, and ends there
+/// if the fairest are more clusters than are allowed.
 fn best(
     table: &ClusterTable,
     limits: ClusterLimits,
-    goal: Goal,
+    (goal, tolerance, allowed): (Goal, f64, usize),
     start: Option<Vec<ChosenCluster>>,
     deadline: Option<Instant>,
     report: &mut dyn FnMut(Option<f64>, f64),
-) -> Option<BoundedClusters> {
+) -> Option<WeighedClusters> {
     let mut oracle = Oracle::new(table, limits);
+    let is_late = &|| is_past(deadline);
     match goal {
         Goal::Stp | Goal::Antt => oracle.admit(0.0, f64::INFINITY),
-        Goal::MaxSlowdown => search::least_largest(table, &mut oracle),
+        Goal::MaxSlowdown => {
+            let least = search::least_largest(table, &mut oracle);
+            oracle.admit(0.0, just_above(least));
+            let (_, clusters) = oracle.best(&table.sum)?;
+            if tolerance == 0.0 || clusters.len() > allowed {
+                return Some(((clusters, None), true));
+            }
+            let weighed = Weighed::new(table, &mut oracle, (least, tolerance), is_late);
+            let (clusters, is_proven) = weighed.by_largest()?;
+            return Some(((clusters, Some(least)), is_proven));
+        }
         Goal::Unfairness => {
             let mut search = Search::new(table, oracle, deadline.is_some());
             if let Some(start) = start {
@@ -155,13 +179,21 @@ fn best(
             let open = search.bound();
             let value = search.found.as_ref().map_or(f64::INFINITY, |found| found.value);
             let bound = (open < value).then_some(open);
-            if bound.is_none() {
-                search.break_ties();
+            if bound.is_some() {
+                return search.found.map(|found| ((found.clusters, bound), false));
             }
-            return search.found.map(|found| (found.clusters, bound));
+            search.break_ties();
+            let BestClustering { clusters, value } = search.found.take()?;
+            if tolerance == 0.0 || clusters.len() > allowed {
+                return Some(((clusters, None), true));
+            }
+            let mut oracle = search.into_oracle();
+            let weighed = Weighed::new(table, &mut oracle, (value, tolerance), is_late);
+            let (clusters, is_proven) = weighed.by_ratio(clusters);
+            return Some(((clusters, Some(value)), is_proven));
         }
     }
-    oracle.best(&table.sum).map(|(_, clusters)| (clusters, None))
+    oracle.best(&table.sum).map(|(_, clusters)| ((clusters, None), true))
 }
 
 /// The plan with these clusters, that of the first program in the top ways.
@@ -199,6 +231,7 @@ fn solution(
     problem: &Problem<'_>,
     partition: Partition,
     bound: Option<f64>,
+    is_proven: bool,
 ) -> Result<Solution, Impossible> {
     let Problem { profiles, mix, llc, bandwidth, goal, .. } = *problem;
     let mut scorer = Scorer::new(profiles, mix, llc.ways, bandwidth);
@@ -207,13 +240,5 @@ fn solution(
         slowdowns.map_err(|_| Impossible::TooLittleBandwidth { programs: mix.len() })?.to_vec();
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
     let value = goal.value(goal.cost(&slowdowns), mix.len());
-    let proven = bound.is_none();
-    Ok(Solution {
-        partition,
-        slowdowns,
-        metrics,
-        value,
-        bound: bound.unwrap_or(value),
-        is_proven: proven,
-    })
+    Ok(Solution { partition, slowdowns, metrics, value, bound: bound.unwrap_or(value), is_proven })
 }

@@ -47,6 +47,11 @@ pub struct Problem<'a> {
     pub levels: &'a [BandwidthLevel],
     /// The goal: which partition is best.
     pub goal: Goal,
+    /// By which part the least unfairness or the least largest slowdown may be exceeded: of the
+    /// partitions within, the one with the least of that over STP is best. 0: the least, and of
+    /// equals the highest STP. Means nothing for other goals, where memory has a limit, and beyond
+    /// [`most_programs`](Self::most_programs).
+    pub tolerance: f64,
 }
 
 impl Problem<'_> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::oracle::Oracle;
-use crate::table::{ChosenCluster, ClusterTable, PossibleCluster};
+use crate::table::{ChosenCluster, ClusterTable, PossibleCluster, ordered};
 
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;
@@ -27,15 +27,15 @@ pub(crate) struct BestClustering {
 
 /// Clusterings whose smallest slowdown is at least `low` and at most `top`.
 #[derive(Clone, Debug)]
-struct LowInterval {
-    low: f64,
-    top: f64,
+pub(crate) struct LowInterval {
+    pub(crate) low: f64,
+    pub(crate) top: f64,
     /// With all slowdowns at least `low`, no clustering has a largest slowdown below this.
-    high: f64,
-    /// No ratio within is smaller.
-    bound: f64,
+    pub(crate) high: f64,
+    /// What is searched for is at least this within.
+    pub(crate) bound: f64,
     /// The clusters of which better clusterings can be made.
-    candidates: Arc<[PossibleCluster]>,
+    pub(crate) candidates: Arc<[PossibleCluster]>,
 }
 
 impl PartialEq for LowInterval {
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
     /// clustering.
     fn ask(&mut self, left: &[PossibleCluster], low: f64, top: f64, high: f64) {
         let limit = self.accepted_below();
-        let lows = self.values(&self.table.lo, left, low, top);
+        let lows = self.table.values(&self.table.lo, left, low, top);
         let (Some(&low), Some(&top)) = (lows.first(), lows.last()) else { return };
         let left = self.oracle.narrow(left, low, limit * top);
         if !self.oracle.are_enough(&left, low, limit * top) {
@@ -171,7 +171,7 @@ impl<'a> Search<'a> {
 
     /// Finds the least largest slowdown of clusterings whose smallest one is `low`: at most `most`.
     fn settle(&mut self, left: Vec<PossibleCluster>, low: f64, most: f64) {
-        let highs = self.values(&self.table.hi, &left, 0.0, most);
+        let highs = self.table.values(&self.table.hi, &left, 0.0, most);
         let (mut none, mut some) = (0, highs.len());
         while none < some {
             let middle = none + (some - none) / 2;
@@ -190,35 +190,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The different values of these candidates from `least` to `most`, in order.
-    fn values(
-        &self,
-        of: &[f64],
-        candidates: &[PossibleCluster],
-        least: f64,
-        most: f64,
-    ) -> Vec<f64> {
-        let ClusterTable { levels, .. } = *self.table;
-        let cells = candidates.iter().flat_map(|&PossibleCluster { set, ways }| {
-            let first = self.table.row(set as usize).start;
-            let own = (0..self.table.ways).filter(move |way| ways >> (way + 1) & 1 == 1);
-            own.flat_map(move |way| (0..levels).map(move |level| first + way * levels + level))
-        });
-        let values = cells.map(|cell| of[cell]);
-        ordered(&values.filter(|value| (least..=most).contains(value)).collect::<Vec<f64>>())
-    }
-
-    /// The smallest and the largest slowdown of these clusters.
-    fn extremes(&self, clusters: &[ChosenCluster]) -> (f64, f64) {
-        let ClusterTable { lo, hi, .. } = self.table;
-        let cells = clusters.iter().map(|cluster| self.table.cell(*cluster));
-        let least = cells.clone().map(|cell| lo[cell]).fold(f64::INFINITY, f64::min);
-        (least, cells.map(|cell| hi[cell]).fold(0.0, f64::max))
-    }
-
     /// Keeps these clusters if they are better than the best known; returns their ratio.
     pub(crate) fn consider(&mut self, clusters: Vec<ChosenCluster>) -> f64 {
-        let (lo, hi) = self.extremes(&clusters);
+        let (lo, hi) = self.table.extremes(&clusters);
         let value = hi / lo;
         if self.found.as_ref().is_none_or(|found| value < found.value) {
             self.found = Some(BestClustering { clusters, value });
@@ -276,25 +250,21 @@ impl<'a> Search<'a> {
             }
         }
         let clusters = best.map_or(found.clusters.clone(), |(_, clusters)| clusters);
-        let (lo, hi) = self.extremes(&clusters);
+        let (lo, hi) = self.table.extremes(&clusters);
         self.found = Some(BestClustering { clusters, value: hi / lo });
     }
 }
 
-/// Makes the oracle admit the clusterings whose largest slowdown is the least possible.
-pub(crate) fn least_largest(table: &ClusterTable, oracle: &mut Oracle<'_>) {
+/// The least largest slowdown.
+pub(crate) fn least_largest(table: &ClusterTable, oracle: &mut Oracle<'_>) -> f64 {
     let highs = ordered(&table.hi);
     let least = highs.partition_point(|&high| !oracle.admits(0.0, high.next_up()));
-    let high = highs.get(least).copied().unwrap_or(f64::INFINITY);
-    oracle.admit(0.0, (high * (1.0 + EQUAL)).next_up());
+    highs.get(least).copied().unwrap_or(f64::INFINITY)
 }
 
-/// All different finite numbers of these, in order.
-pub(crate) fn ordered(values: &[f64]) -> Vec<f64> {
-    let mut ordered: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    ordered.par_sort_unstable_by(f64::total_cmp);
-    ordered.dedup();
-    ordered
+/// The limit below which a value equals this one.
+pub(crate) fn just_above(value: f64) -> f64 {
+    (value * (1.0 + EQUAL)).next_up()
 }
 
 #[cfg(test)]

@@ -62,6 +62,32 @@ impl Summed {
 }
 
 impl ClusterTable {
+    /// The different values of these clusters from `least` to `most`, in order.
+    pub(crate) fn values(
+        &self,
+        of: &[f64],
+        clusters: &[PossibleCluster],
+        least: f64,
+        most: f64,
+    ) -> Vec<f64> {
+        let cells = clusters.iter().flat_map(|&PossibleCluster { set, ways }| {
+            let first = self.row(set as usize).start;
+            let own = (0..self.ways).filter(move |way| ways >> (way + 1) & 1 == 1);
+            own.flat_map(move |way| {
+                (0..self.levels).map(move |level| first + way * self.levels + level)
+            })
+        });
+        let values = cells.map(|cell| of[cell]);
+        ordered(&values.filter(|value| (least..=most).contains(value)).collect::<Vec<f64>>())
+    }
+
+    /// The smallest and the largest slowdown of these clusters.
+    pub(crate) fn extremes(&self, clusters: &[ChosenCluster]) -> (f64, f64) {
+        let cells = clusters.iter().map(|cluster| self.cell(*cluster));
+        let least = cells.clone().map(|cell| self.lo[cell]).fold(f64::INFINITY, f64::min);
+        (least, cells.map(|cell| self.hi[cell]).fold(0.0, f64::max))
+    }
+
     pub(crate) fn new(
         programs: &[ProfiledProgram],
         ways: Ways,
@@ -173,4 +199,11 @@ impl<'a> ClusterMembers<'a> {
             (*lo, *hi, *sum) = (least, most, added);
         }
     }
+}
+/// All different finite numbers of these, in order.
+pub(crate) fn ordered(values: &[f64]) -> Vec<f64> {
+    let mut ordered: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    ordered.par_sort_unstable_by(f64::total_cmp);
+    ordered.dedup();
+    ordered
 }

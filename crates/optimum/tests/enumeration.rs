@@ -49,7 +49,7 @@ proptest! {
             for goal in
                 [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
             {
-                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, levels: &[], goal };
+                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, levels: &[], goal, tolerance: 0.0 };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let Ok(found) = found else {
                     prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
@@ -67,6 +67,29 @@ proptest! {
                 let given: u32 = found.partition.masks().map(|mask| mask.count()).sum();
                 prop_assert_eq!(given, llc.ways.get());
             }
+        }
+    }
+
+    /// What is hardly worse, and faster, is better; the value over STP is the same, whichever of
+    /// equals is found.
+    #[test]
+    fn the_best_of_all_that_are_tolerated((profiles, count, llc) in problems(), percent in 1u32..30) {
+        let mix: Vec<usize> = (0..count).collect();
+        let tolerance = f64::from(percent) / 100.0;
+        for goal in [Goal::Unfairness, Goal::MaxSlowdown] {
+            let kind = SharingKind::Clustering;
+            let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, levels: &[], goal, tolerance };
+            let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
+            let Ok(found) = found else {
+                prop_assert!(expected.is_none(), "{:?}", found.err());
+                continue;
+            };
+            let (value, stp, _) = expected.unwrap();
+            let (least, _, _) = enumerate(&Problem { tolerance: 0.0, ..problem }).unwrap();
+            prop_assert!(found.is_proven && (found.bound / least - 1.0).abs() < 1e-9);
+            let [ours, theirs] = [found.value / found.metrics.stp, value / stp];
+            prop_assert!((ours / theirs - 1.0).abs() < 1e-9, "{goal:?}: {found:?} {value} {stp}");
+            prop_assert!(found.value <= least * (1.0 + tolerance) * (1.0 + 1e-9));
         }
     }
 }
@@ -139,7 +162,7 @@ proptest! {
                     [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
                 {
                     let problem =
-                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
+                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal, tolerance: 0.0 };
                     is_best(&problem)?;
                 }
             }
@@ -199,8 +222,7 @@ proptest! {
             for kind in [SharingKind::Partitioning, SharingKind::Clustering] {
                 for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
                     let problem = Problem {
-                        profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &levels, goal,
-                    };
+                        profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &levels, goal, tolerance: 0.0 };
                     is_best(&problem)?;
                 }
             }
@@ -221,6 +243,7 @@ fn levels_of_more_than_eight_programs_are_an_error() {
         bandwidth: MemoryBandwidth::new(20_000.0, BandwidthModel::Simple),
         levels: &levels,
         goal: Goal::Stp,
+        tolerance: 0.0,
     };
     for deadline in [None, Some(Instant::now())] {
         let why = solve(&problem, deadline, |_, _| ()).expect_err("nine programs");
@@ -247,8 +270,16 @@ fn what_is_found_is_served_at_the_very_edge() {
         let profiles = demanding(&demands.map(|mbps| vec![(1.0, 1, mbps, 0.1, 0.1); 3]));
         let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Simple);
         let (mix, kind, goal) = ([0, 1, 2, 3], SharingKind::Clustering, Goal::Stp);
-        let problem =
-            Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
+        let problem = Problem {
+            profiles: &profiles,
+            mix: &mix,
+            llc,
+            kind,
+            bandwidth,
+            levels: &[],
+            goal,
+            tolerance: 0.0,
+        };
         match solve(&problem, None, |_, _| ()) {
             Ok(found) => served += u32::from(found.value.is_finite()),
             Err(why) => assert_eq!(why, Impossible::TooLittleBandwidth { programs: 4 }),
@@ -267,7 +298,8 @@ fn a_memory_that_serves_no_program_is_an_error() {
     {
         for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
             let (profiles, mix, kind) = (embedded(), &mix[..programs], SharingKind::Clustering);
-            let problem = Problem { profiles, mix, llc, kind, bandwidth, levels: &[], goal };
+            let problem =
+                Problem { profiles, mix, llc, kind, bandwidth, levels: &[], goal, tolerance: 0.0 };
             let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for all programs");
             let none_in_time = Impossible::NoneInTime { programs };
             let known = why == Impossible::TooLittleBandwidth { programs };
@@ -290,8 +322,16 @@ fn the_best_of_embedded_programs_where_memory_has_a_limit() {
             for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
                 let (kind, bandwidth) =
                     (SharingKind::Clustering, MemoryBandwidth::new(limit, model));
-                let problem =
-                    Problem { profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
+                let problem = Problem {
+                    profiles,
+                    mix: &mix,
+                    llc,
+                    kind,
+                    bandwidth,
+                    levels: &[],
+                    goal,
+                    tolerance: 0.0,
+                };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let (found, (value, ..)) = (found.unwrap().value, expected.unwrap());
                 let plenty =
@@ -329,6 +369,7 @@ fn enumeration_looks_at_every_partition() {
                 bandwidth: None,
                 levels: &[],
                 goal,
+                tolerance: 0.0,
             };
             let counted = enumerate(&problem).map_or(0, |(.., count)| u128::from(count));
             assert_eq!(counted, expected, "{programs} programs, {ways} ways, {kind:?}");

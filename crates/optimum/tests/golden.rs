@@ -54,6 +54,7 @@ fn every_golden_optimum() {
             bandwidth: None,
             levels: &[],
             goal: objective,
+            tolerance: 0.0,
         };
         let found = solve(&problem, None, |_, _| ()).unwrap();
         assert!(found.is_proven);

@@ -115,14 +115,14 @@ pub fn drawn(catalog: &ProgramCatalog, solved: &[SolvedMix]) -> Vec<DrawnMix> {
     mixes.collect()
 }
 
-/// Writes a table for people.
+/// Writes a table for people; the goal may be exceeded by a part of it, the tolerance.
 ///
 /// # Errors
 /// If it can't be written.
 pub fn table(
     catalog: &ProgramCatalog,
     ways: Ways,
-    goal: Goal,
+    (goal, tolerance): (Goal, f64),
     solved: &[SolvedMix],
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -153,6 +153,13 @@ pub fn table(
         ]);
     }
     let best = match goal {
+        Goal::Unfairness if tolerance > 0.0 => {
+            "of plans hardly less fair than the fairest (--tolerance), the least unfairness over STP"
+        }
+        Goal::MaxSlowdown if tolerance > 0.0 => {
+            "of plans whose largest slowdown is hardly above the least (--tolerance), the least of it \
+             over STP"
+        }
         Goal::Unfairness => "the least unfairness; of equals, the highest STP",
         Goal::Stp => "the highest STP",
         Goal::MaxSlowdown => "the least largest slowdown; of equals, the highest STP",

@@ -86,6 +86,7 @@ fn one(
         bandwidth: mix.world.bandwidth,
         levels: &mix.world.levels,
         goal,
+        tolerance: 0.0,
     };
     let deadline = limit.map(|limit| Instant::now() + limit);
     step();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{ValueEnum, ValueHint};
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{above_zero, real, whole};
 use fairways_core::BandwidthLevel;
 use fairways_optimum::{Goal, SharingKind};
@@ -58,6 +59,13 @@ pub(crate) struct Optimum {
     /// What to optimize
     #[arg(long, value_name = "OBJECTIVE", default_value = "unfairness")]
     pub(crate) objective: Objective,
+
+    /// Percent by which unfairness or the largest slowdown may exceed the least: of the plans within,
+    /// the one with the least of that over STP, as policy fairways has it; only without a limit of
+    /// memory bandwidth
+    #[arg(long, value_name = "PERCENT", default_value = "0", allow_negative_numbers = true,
+        value_parser = real(0.0, 100.0))]
+    pub(crate) tolerance: f64,
 
     /// The most clusters, such as the number of classes of service
     #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true,
@@ -140,7 +148,8 @@ impl Optimum {
         let (world, mixes) = self.problem()?;
         use_threads(self.threads)?;
         let (kind, goal) = (self.kind.into(), self.objective.into());
-        let search = Search { kind, goal, time_limit: self.time_limit };
+        let tolerance = self.tolerance / 100.0;
+        let search = Search { kind, goal, tolerance, time_limit: self.time_limit };
         let plot = plot_file(self.plot.as_deref())?;
         optimum::run(&world, mixes, &search, format(self.json, self.csv), plot, out)
     }
@@ -151,6 +160,12 @@ impl Optimum {
     }
 
     fn problem(&self) -> anyhow::Result<(World, Vec<Mix>)> {
+        let is_weighed = matches!(self.objective, Objective::Unfairness | Objective::MaxSlowdown);
+        if self.tolerance > 0.0 && (!is_weighed || self.bandwidth_mbps.is_some()) {
+            let what = "--tolerance: expected --objective unfairness or max-slowdown with it, and no \
+                        --bandwidth-mbps";
+            return Err(BadInput(what.to_owned()).into());
+        }
         let programs = Arc::new(self.profiles.programs_to_score(None)?);
         if self.bandwidth_mbps.is_some() {
             profile_needs::check_limit("--bandwidth-mbps", programs.table())?;

@@ -20,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Search {
     pub(crate) kind: SharingKind,
     pub(crate) goal: Goal,
+    pub(crate) tolerance: f64,
     /// For this many seconds per mix; `None`: until the best plan is found.
     pub(crate) time_limit: Option<f64>,
 }
@@ -33,7 +34,8 @@ pub(crate) fn run(
     plot: Option<&Path>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let (programs, llc, Search { kind, goal, time_limit }) = (&world.programs, world.llc, *search);
+    let (programs, llc, Search { kind, goal, tolerance, time_limit }) =
+        (&world.programs, world.llc, *search);
     let mut solved = Vec::new();
     for mix in mixes {
         let problem = Problem {
@@ -44,6 +46,7 @@ pub(crate) fn run(
             bandwidth: world.bandwidth,
             levels: &world.levels,
             goal,
+            tolerance,
         };
         let start = Instant::now();
         let deadline = time_limit.map(|seconds| start + Duration::from_secs_f64(seconds));
@@ -74,7 +77,7 @@ pub(crate) fn run(
     match format {
         ResultFormat::Json => optimum::json(programs, llc.ways, &solved, out),
         ResultFormat::Csv => optimum::csv(programs, &solved, out),
-        ResultFormat::Table => optimum::table(programs, llc.ways, goal, &solved, out),
+        ResultFormat::Table => optimum::table(programs, llc.ways, (goal, tolerance), &solved, out),
     }
 }
 

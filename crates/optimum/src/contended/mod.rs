@@ -22,8 +22,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::oracle::{ClusterLimits, Oracle};
-use crate::search::{Search, ordered};
-use crate::table::ChosenCluster;
+use crate::search::Search;
+use crate::table::{ChosenCluster, ordered};
 use crate::{BoundedClusters, Goal, Impossible};
 pub(crate) use cells::ClusterCells;
 use cells::ContentionView;

@@ -115,6 +115,7 @@ mod tests {
                             bandwidth,
                             levels: &[],
                             goal,
+                            tolerance: 0.0,
                         };
                         let programs = mix.map(|index| ProfiledProgram::new(profiles, index, ways));
                         let left = AtomicU32::new(20_000);

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
-use super::objective::{Objective, Outcome};
+use super::objective::{Aim, Outcome};
 
 /// What a plan may have.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Division {
     /// promised to its programs; if there are not enough for that, a promise is broken.
     pub(crate) fn divide(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         clusters: &mut Clusters,
         rows: &[Row],
         limits: Limits,
@@ -58,12 +58,12 @@ impl Division {
             clusters.evaluate(row, fewest + spare);
         }
         let all = Rows { clusters, rows, fewest: &self.fewest };
-        if objective.is_sum() {
+        if aim.is_sum() {
             divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
             return all.sum(&self.ways);
         }
         give_to_the_slowest(&mut self.ways, all, spare);
-        trade(&mut self.ways, objective, all)
+        trade(&mut self.ways, aim, all)
     }
 
     /// Divides the ways among the clusters of these rows, of which each needs these fewest ways, or
@@ -73,7 +73,7 @@ impl Division {
     /// is divided or traded; the ways are void then.
     pub(crate) fn divide_beyond(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         clusters: &mut Clusters,
         (rows, fewest, ceiling): (&[Row], &[u32], u64),
         limits: Limits,
@@ -82,43 +82,42 @@ impl Division {
         self.fewest.clear();
         self.fewest.extend_from_slice(fewest);
         let spare = limits.ways.checked_sub(self.fewest.iter().sum())?;
-        if objective.is_sum() {
+        if aim.is_sum() {
             let bound = self.bound(clusters, rows, spare);
-            if !objective.is_better(&bound, to_beat) {
+            if !aim.is_better(&bound, to_beat) {
                 return None;
             }
             let all = Rows { clusters, rows, fewest: &self.fewest };
             divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
             let divided = all.sum(&self.ways);
-            return objective.is_better(&divided, to_beat).then_some(divided);
+            return aim.is_better(&divided, to_beat).then_some(divided);
         }
-        let (mut bound, spare) =
-            self.raise(objective, clusters, rows, (spare, ceiling), to_beat)?;
+        let (mut bound, spare) = self.raise(aim, clusters, rows, (spare, ceiling), to_beat)?;
         if spare == 0 {
             self.ways.clone_from(&self.fewest);
             return Some(bound);
         }
         let all = Rows { clusters, rows, fewest: &self.fewest };
         bound.largest = give_to_the_slowest(&mut self.ways, all, spare);
-        if !objective.is_better(&bound, to_beat) {
+        if !aim.is_better(&bound, to_beat) {
             return None;
         }
-        let traded = trade(&mut self.ways, objective, all);
-        objective.is_better(&traded, to_beat).then_some(traded)
+        let traded = trade(&mut self.ways, aim, all);
+        aim.is_better(&traded, to_beat).then_some(traded)
     }
 
     /// Raises the fewest ways of each cluster to those that every division has that beats an
     /// outcome; a bound on these divisions, and the ways that are left. `None` if there is none.
     fn raise(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         clusters: &mut Clusters,
         rows: &[Row],
         (mut spare, mut smallest): (u32, u64),
         to_beat: &Outcome,
     ) -> Option<(Outcome, u32)> {
         loop {
-            let slowest = objective.most_slowdown(to_beat, smallest);
+            let slowest = aim.most_slowdown(to_beat, smallest);
             // Clusters that no plan had before come last: the others may leave too few ways.
             for is_new in [false, true] {
                 for (&row, fewest) in rows.iter().zip(&mut self.fewest) {
@@ -130,7 +129,7 @@ impl Division {
                 }
             }
             let bound = self.bound(clusters, rows, spare);
-            if !objective.is_better(&bound, to_beat) {
+            if !aim.is_better(&bound, to_beat) {
                 return None;
             }
             if bound.smallest >= smallest {
@@ -159,7 +158,7 @@ impl Division {
     /// given, where that is no worse.
     pub(crate) fn improve(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         clusters: &Clusters,
         rows: &[Row],
         planned: &[u32],
@@ -171,8 +170,8 @@ impl Division {
         }
         self.improved.clear();
         self.improved.extend_from_slice(planned);
-        let improved = trade(&mut self.improved, objective, all);
-        if objective.is_better(&improved, &outcome) {
+        let improved = trade(&mut self.improved, aim, all);
+        if aim.is_better(&improved, &outcome) {
             core::mem::swap(&mut self.ways, &mut self.improved);
             return improved;
         }
@@ -240,7 +239,7 @@ fn divide_for_sum(ways: &mut Vec<u32>, best: &mut Vec<(u64, u32)>, clusters: Row
 }
 
 /// Moves single ways between clusters as long as the outcome gets better; the outcome.
-fn trade(ways: &mut [u32], objective: Objective, clusters: Rows<'_>) -> Outcome {
+fn trade(ways: &mut [u32], aim: Aim, clusters: Rows<'_>) -> Outcome {
     let mut outcome = clusters.sum(ways);
     loop {
         let mut best: Option<(Outcome, usize, usize)> = None;
@@ -249,8 +248,9 @@ fn trade(ways: &mut [u32], objective: Objective, clusters: Rows<'_>) -> Outcome 
             let is_slowest = clusters.at(taker, ways[taker]).largest == outcome.largest;
             for giver in 0..clusters.rows.len() {
                 let gives = clusters.at(giver, ways[giver]);
-                // Only then is the largest or the smallest slowdown another one.
-                let changes = is_slowest || gives.smallest == outcome.smallest;
+                // Otherwise neither the largest nor the smallest slowdown is another one.
+                let changes =
+                    aim.weighs_throughput() || is_slowest || gives.smallest == outcome.smallest;
                 if !changes || giver == taker || ways[giver] <= clusters.fewest[giver] {
                     continue;
                 }
@@ -259,7 +259,7 @@ fn trade(ways: &mut [u32], objective: Objective, clusters: Rows<'_>) -> Outcome 
                     .without([giver, taker])
                     .with(&clusters.at(giver, ways[giver] - 1))
                     .with(&clusters.at(taker, ways[taker] + 1));
-                if !objective.is_better(&best_case, &to_beat) {
+                if !aim.is_better(&best_case, &to_beat) {
                     continue;
                 }
                 ways[giver] -= 1;
@@ -267,7 +267,7 @@ fn trade(ways: &mut [u32], objective: Objective, clusters: Rows<'_>) -> Outcome 
                 let traded = clusters.sum(ways);
                 ways[giver] += 1;
                 ways[taker] -= 1;
-                if objective.is_better(&traded, &to_beat) {
+                if aim.is_better(&traded, &to_beat) {
                     best = Some((traded, giver, taker));
                 }
             }

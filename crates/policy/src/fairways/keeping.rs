@@ -49,8 +49,9 @@ impl Planner {
         whole != Outcome::BROKEN && gain * 400 < u128::from(p.move_cost_percent) << 32
     }
 
-    /// What the search's plan gains over the plan before, if that is worth the lines that move.
-    pub(super) fn gain(&mut self, p: &Parameters, limits: Limits) -> Gain {
+    /// What the search's plan gains over the plan before, if that is worth the lines that move, or
+    /// they are of no account.
+    pub(super) fn gain(&mut self, p: &Parameters, limits: Limits, is_free: bool) -> Gain {
         let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
         lines.clear();
         lines.resize(self.known.len(), [0; 2]);
@@ -69,16 +70,20 @@ impl Planner {
         if before == Outcome::BROKEN {
             return Gain::Needed;
         }
-        if !p.objective.is_better(&after, &before) {
+        let aim = search.aim(p.objective);
+        if !aim.is_better(&after, &before) {
             return Gain::None;
+        }
+        let (share, by_most) = aim.gain(&before, &after);
+        if is_free {
+            return by_most;
         }
         let moved: u64 = lines.iter().map(|[before, after]| after.saturating_sub(*before)).sum();
         // Estimates are off by as much as half of what a plan must gain if every line moves.
         let moved = moved.max(u64::from(limits.ways) << 31);
-        let share = p.objective.gain(&before, &after);
         let gain = u128::from(share) * 100 * u128::from(limits.ways);
         if gain >= u128::from(p.move_cost_percent) * u128::from(moved) {
-            Gain::Worth(share)
+            by_most
         } else {
             Gain::None
         }

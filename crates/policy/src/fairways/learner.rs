@@ -1,6 +1,7 @@
 //! A program that started without a profile: its curves are what was observed of it.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use fairways_core::{AppId, Curve, MAX_WAYS, Profile, Q32, Sample, Ways};
 
@@ -56,6 +57,11 @@ pub(crate) struct LearnedProgram {
     pub(crate) least_ipc: Option<Q32>,
     /// Whether they are other curves than those of the profile.
     pub(crate) has_changed: bool,
+    /// Whether another phase has begun since the last decision.
+    has_turned: bool,
+    /// How long the phase at hand has lasted, and about how long the ones before did, nanoseconds.
+    phase_nanos: u64,
+    phases_last: u64,
 }
 
 impl LearnedProgram {
@@ -75,6 +81,9 @@ impl LearnedProgram {
             profile: None,
             least_ipc: None,
             has_changed: false,
+            has_turned: false,
+            phase_nanos: 0,
+            phases_last: 0,
         }
     }
 
@@ -113,6 +122,8 @@ impl LearnedProgram {
     pub(crate) fn add(&mut self, sample: &Sample, own: Option<Q32>) -> Option<Q32> {
         self.was_read |= sample.occupancy.is_some();
         self.is_steady = false;
+        let nanos = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
+        self.phase_nanos = self.phase_nanos.saturating_add(nanos);
         if let Some(least) = sample.occupancy_at_least.filter(|_| sample.occupancy.is_none()) {
             self.add_of_unknown_size(sample, least.min(MOST));
             return Some(least.min(MOST));
@@ -129,9 +140,32 @@ impl LearnedProgram {
         let rates = ObservedRates::new(&sample.counters, mean, sample.window);
         if let Some(rates) = rates.filter(|_| !sample.straddled && before.abs_diff(end) <= BLURRED)
         {
+            let begun = self.phases.begun;
             self.has_changed |= self.phases.add(&rates);
+            if self.phases.begun != begun {
+                self.turn();
+            }
         }
         Some(Q32::from_raw(end))
+    }
+
+    /// Another phase has begun.
+    fn turn(&mut self) {
+        let lasted = core::mem::take(&mut self.phase_nanos);
+        self.phases_last =
+            if self.phases_last == 0 { lasted } else { (self.phases_last + lasted) / 2 };
+        self.has_turned = true;
+        if self.given_up == 0 {
+            // What was not found out was about the phase before.
+            self.put_off = 0;
+        }
+    }
+
+    /// Whether another phase has begun since this was asked last, of a program whose phases last
+    /// this long.
+    pub(crate) fn take_turn(&mut self, least: Duration) -> bool {
+        let is_lasting = u128::from(self.phases_last) >= least.as_nanos();
+        core::mem::take(&mut self.has_turned) && is_lasting
     }
 
     /// Handles a window of a program that holds at least these lines. It shows what they do only

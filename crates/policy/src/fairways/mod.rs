@@ -125,6 +125,8 @@ pub struct Fairways {
     sampled_nanos: u64,
     /// When the first program without a profile came.
     learning_since: Option<Time>,
+    /// Whether the phase of a program has turned since the last decision.
+    has_turned: bool,
     /// Whether an alarm is set.
     is_armed: bool,
     /// Whether a sampling partition may be in force.

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
 use super::divide::Limits;
-use super::objective::{Objective, Outcome};
+use super::objective::{Aim, Outcome};
 use super::program::members;
 
 /// What the clusters of the plan at hand need to beat an outcome.
@@ -75,7 +75,7 @@ impl ClusterNeeds {
     /// Begins with a plan, another one than which is to beat an outcome.
     pub(crate) fn aim(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         limits: Limits,
         clusters: &mut Clusters,
         plan: PlanAtHand<'_>,
@@ -84,12 +84,12 @@ impl ClusterNeeds {
         let rows = plan.1;
         let first = &mut self.levels[0];
         first.ceiling = clusters.ceiling_of_all();
-        first.set_target(objective, to_beat);
+        first.set_target(aim, to_beat);
         first.fewest.clear();
         first.fewest.extend(rows.iter().map(|&row| clusters.least(row, limits.least_ways)));
         first.raise(limits, clusters, plan);
         let mut ceilings = [(first.ceiling, usize::MAX); 3];
-        if !objective.is_sum() {
+        if !aim.is_sum() {
             for (cluster, &row) in rows.iter().enumerate() {
                 let ceiling = clusters.most_smallest(row, first.fewest[cluster]..=limits.ways);
                 if let Some(place) = ceilings.iter().position(|known| ceiling < known.0) {
@@ -103,13 +103,13 @@ impl ClusterNeeds {
         others.iter_mut().for_each(|other| other.fewest.clone_from(&first.fewest));
         for (level, (ceiling, _)) in self.levels.iter_mut().zip(ceilings) {
             level.ceiling = ceiling;
-            level.set_target(objective, to_beat);
+            level.set_target(aim, to_beat);
         }
     }
 
     /// Goes on with the same plan and a better outcome to beat.
-    pub(crate) fn tighten(&mut self, objective: Objective, to_beat: &Outcome) {
-        self.levels.iter_mut().for_each(|level| level.set_target(objective, to_beat));
+    pub(crate) fn tighten(&mut self, aim: Aim, to_beat: &Outcome) {
+        self.levels.iter_mut().for_each(|level| level.set_target(aim, to_beat));
     }
 
     /// The two clusters that a step changes, after it; `None` if there are not enough ways for
@@ -152,13 +152,10 @@ impl ClusterNeeds {
 }
 
 impl NeedLevel {
-    fn set_target(&mut self, objective: Objective, to_beat: &Outcome) {
+    fn set_target(&mut self, aim: Aim, to_beat: &Outcome) {
         self.is_computed = false;
-        self.slowest = if objective.is_sum() {
-            u64::MAX
-        } else {
-            objective.most_slowdown(to_beat, self.ceiling)
-        };
+        self.slowest =
+            if aim.is_sum() { u64::MAX } else { aim.most_slowdown(to_beat, self.ceiling) };
     }
 
     /// Raises the fewest ways of each cluster to those that it needs.

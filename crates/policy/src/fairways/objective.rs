@@ -112,6 +112,8 @@ pub(crate) enum Gain {
     None,
     /// This share, in units of 2^-32.
     Worth(u64),
+    /// This share of throughput, while the objective hardly changes.
+    Faster(u64),
     /// No plan gains enough over one cluster of all programs.
     Small,
     /// The plan before can't stay.
@@ -131,6 +133,17 @@ impl Objective {
                 one.largest.cmp(&other.largest).then_with(|| Self::Unfairness.compare(one, other))
             }
         }
+    }
+
+    /// Compares the objective's value over throughput; not of an objective that is a sum.
+    fn over_throughput(self, one: &Outcome, other: &Outcome) -> Ordering {
+        // Products of three fit if each has a few bits less.
+        let [ours, theirs] = [(one, other), (other, one)].map(|(one, other)| {
+            let smallest = if self == Self::MaxSlowdown { 1 << 32 } else { other.smallest };
+            let value = u128::from(one.largest >> 8) * u128::from(smallest >> 8);
+            value.saturating_mul(u128::from(other.stp >> 8))
+        });
+        ours.cmp(&theirs)
     }
 
     /// How much better the second of two outcomes of the same programs is, as a share of the first,
@@ -160,10 +173,109 @@ impl Objective {
         let most = u128::from(to_beat.largest) * u128::from(smallest);
         u64::try_from(most / u128::from(to_beat.smallest.max(1))).unwrap_or(u64::MAX)
     }
+}
+
+/// What a search is to make best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// The objective; the others decide between equals.
+    Alone(Objective),
+    /// Of the outcomes that are hardly worse than the best by the objective, the least of its
+    /// value over throughput (decision Fairways 7).
+    Exchange {
+        objective: Objective,
+        /// The largest slowdown of an outcome that is as bad as may be, and its smallest.
+        largest: u64,
+        smallest: u64,
+    },
+}
+
+impl Aim {
+    /// Goes on from the best outcome by an objective, which may get worse by so many percent;
+    /// `None` for an objective that is a sum.
+    pub(crate) fn exchange(objective: Objective, best: &Outcome, percent: u32) -> Option<Self> {
+        if objective.is_sum() || percent == 0 || *best == Outcome::BROKEN {
+            return None;
+        }
+        let most = u128::from(best.largest) * u128::from(100 + percent) / 100;
+        let largest = u64::try_from(most).unwrap_or(u64::MAX);
+        Some(Self::Exchange { objective, largest, smallest: best.smallest })
+    }
+
+    /// The objective itself.
+    const fn objective(self) -> Objective {
+        match self {
+            Self::Alone(objective) | Self::Exchange { objective, .. } => objective,
+        }
+    }
+
+    /// Whether it is a sum over all programs.
+    pub(crate) const fn is_sum(self) -> bool {
+        matches!(self, Self::Alone(objective) if objective.is_sum())
+    }
+
+    /// Whether throughput counts between outcomes of other extremes, too.
+    pub(crate) const fn weighs_throughput(self) -> bool {
+        self.is_sum() || matches!(self, Self::Exchange { .. })
+    }
+
+    /// Whether an outcome is within what the objective may get worse by.
+    pub(crate) fn tolerates(self, outcome: &Outcome) -> bool {
+        let Self::Exchange { objective, largest, smallest } = self else { return true };
+        let worst = Outcome { largest, smallest, stp: 0 };
+        match objective {
+            Objective::MaxSlowdown => outcome.largest <= largest,
+            _ => outcome.compare_unfairness(&worst) != Ordering::Greater,
+        }
+    }
+
+    /// Compares two outcomes of the same programs: `Less` is better.
+    fn compare(self, one: &Outcome, other: &Outcome) -> Ordering {
+        let Self::Exchange { objective, .. } = self else {
+            return self.objective().compare(one, other);
+        };
+        match (self.tolerates(one), self.tolerates(other)) {
+            (true, true) => {
+                objective.over_throughput(one, other).then_with(|| objective.compare(one, other))
+            }
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => objective.compare(one, other),
+        }
+    }
 
     /// Whether one outcome is better than another.
     pub(crate) fn is_better(self, one: &Outcome, other: &Outcome) -> bool {
         self.compare(one, other) == Ordering::Less
+    }
+
+    /// The largest slowdown of an outcome that may be better than another one, if its smallest is
+    /// this: with no objective that is a sum.
+    pub(crate) fn most_slowdown(self, to_beat: &Outcome, smallest: u64) -> u64 {
+        match self {
+            Self::Exchange { objective, largest, smallest: then } if self.tolerates(to_beat) => {
+                let worst = Outcome { largest, smallest: then, stp: 0 };
+                objective.most_slowdown(&worst, smallest)
+            }
+            _ => self.objective().most_slowdown(to_beat, smallest),
+        }
+    }
+
+    /// How much better the second of two outcomes of the same programs is, as a share of the first,
+    /// in units of 2^-32: by the objective, and between two that are hardly worse than the best,
+    /// by its value over throughput. Beside it, what that is by most.
+    pub(crate) fn gain(self, before: &Outcome, after: &Outcome) -> (u64, Gain) {
+        let objective = self.objective();
+        let by_objective = objective.gain(before, after);
+        if matches!(self, Self::Alone(_)) || !self.tolerates(before) {
+            return (by_objective, Gain::Worth(by_objective));
+        }
+        // Small shares add up.
+        let faster = Objective::Stp.gain(before, after);
+        let lost = objective.gain(after, before) + Objective::Stp.gain(after, before);
+        let is_faster = faster > by_objective;
+        let by_most = if is_faster { Gain::Faster(faster) } else { Gain::Worth(by_objective) };
+        ((by_objective + faster).saturating_sub(lost), by_most)
     }
 }
 
@@ -178,12 +290,41 @@ mod tests {
     #[test]
     fn each_objective_prefers_its_own_and_the_others_decide_between_equals() {
         let (fair, fast, short) = (outcome(6, 3, 1), outcome(9, 3, 4), outcome(5, 1, 2));
-        assert!(Objective::Unfairness.is_better(&fair, &fast));
-        assert!(Objective::Stp.is_better(&fast, &fair));
-        assert!(Objective::MaxSlowdown.is_better(&short, &fair));
+        assert!(Aim::Alone(Objective::Unfairness).is_better(&fair, &fast));
+        assert!(Aim::Alone(Objective::Stp).is_better(&fast, &fair));
+        assert!(Aim::Alone(Objective::MaxSlowdown).is_better(&short, &fair));
         let faster = outcome(4, 2, 3);
-        assert!(Objective::Unfairness.is_better(&faster, &fair));
-        assert!(!Objective::Unfairness.is_better(&fair, &fair));
+        assert!(Aim::Alone(Objective::Unfairness).is_better(&faster, &fair));
+        assert!(!Aim::Alone(Objective::Unfairness).is_better(&fair, &fair));
+    }
+
+    /// What is hardly less fair, and faster by more, is better; what is less fair than that is not,
+    /// however fast.
+    #[test]
+    fn throughput_is_weighed_against_what_is_tolerated() {
+        let (fair, fast, hardly_fast) =
+            (outcome(100, 100, 90), outcome(101, 100, 100), outcome(101, 100, 90));
+        let (unfair, faster) = (outcome(102, 100, 1000), outcome(101, 100, 110));
+        for objective in [Objective::Unfairness, Objective::MaxSlowdown] {
+            let aim = Aim::exchange(objective, &fair, 1).unwrap();
+            assert!(aim.is_better(&fast, &fair) && aim.is_better(&faster, &fast));
+            assert!(aim.is_better(&fair, &hardly_fast) && aim.is_better(&hardly_fast, &unfair));
+            assert!(aim.tolerates(&fast) && !aim.tolerates(&unfair));
+            // Nothing that is tolerated is beyond the bound by which steps are ruled out.
+            assert_eq!(aim.most_slowdown(&fair, 100 << 32), 101 << 32);
+            // 10 % faster, and 1 % less fair.
+            let percent = (1 << 32) / 100;
+            let (share, by_most) = aim.gain(&fair, &fast);
+            assert!((8 * percent..10 * percent).contains(&share), "{share}");
+            assert!(matches!(by_most, Gain::Faster(share) if share > 9 * percent));
+            assert_eq!(aim.gain(&fast, &fair).0, 0);
+            // What is too unfair before is compared by the objective.
+            let (share, by_most) = aim.gain(&unfair, &fair);
+            assert_eq!(by_most, Gain::Worth(share));
+        }
+        assert_eq!(Aim::exchange(Objective::Unfairness, &fair, 0), None);
+        assert_eq!(Aim::exchange(Objective::Stp, &fair, 1), None);
+        assert_eq!(Aim::exchange(Objective::Unfairness, &Outcome::BROKEN, 1), None);
     }
 
     #[test]

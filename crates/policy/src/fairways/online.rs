@@ -17,6 +17,10 @@ use crate::running::Change;
 /// turns of 20 ms.
 const MOST_IDLE: u32 = 100;
 
+/// A plan for a phase is made at once, whatever it gains, where phases last for this many decision
+/// periods: what moves is not to move again soon.
+const LASTING: u32 = 2;
+
 impl Fairways {
     /// Requests windows of normal operation.
     pub(super) fn watch_normally(&self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
@@ -53,6 +57,9 @@ impl Fairways {
         }
         learner.first_windows = learner.first_windows.saturating_sub(1);
         let is_known_now = is_first && learner.first_windows == 0;
+        let lasting = self.parameters.decision_period.saturating_mul(LASTING);
+        let has_turned = learner.first_windows == 0 && learner.take_turn(lasting);
+        self.has_turned |= has_turned;
         if sampled == Some(sample.app) {
             self.go_on(at, occupancy, sample, act);
         } else if is_known_now {
@@ -60,6 +67,9 @@ impl Fairways {
             if self.session.is_none() {
                 self.decide(at, None, act);
             }
+        } else if has_turned && self.session.is_none() && !self.bandwidth.is_trying() {
+            // The plan was for another phase.
+            self.decide(at, None, act);
         }
     }
 
@@ -200,7 +210,8 @@ impl Fairways {
             || self.is_divided
             || self.services.is_refused
             || self.learners.iter().any(LearnedProgram::is_news);
-        let is_another = is_new && self.reconsider(&llc);
+        let has_turned = core::mem::take(&mut self.has_turned);
+        let is_another = is_new && self.reconsider(&llc, has_turned);
         // What ends now may begin again at once: sampling waits for the next decision.
         let next = if change.is_none() { self.next_sample(at, &llc) } else { None };
         if let Some(next) = next {
@@ -230,8 +241,9 @@ impl Fairways {
         self.was_divided = core::mem::take(&mut self.is_divided);
     }
 
-    /// Decides on a plan by all that is known; `true` if the plan has changed.
-    fn reconsider(&mut self, llc: &Llc) -> bool {
+    /// Decides on a plan by all that is known; `true` if the plan has changed. Where a phase has
+    /// turned, the plan before was for another one, and any better one is made.
+    fn reconsider(&mut self, llc: &Llc, has_turned: bool) -> bool {
         let Self { parameters: p, running, planner, learners, services, .. } = self;
         // Profiles that nothing else has are brought up to date in place.
         planner.known.clear();
@@ -260,7 +272,7 @@ impl Fairways {
             planner.known.push(program);
             planner.knowledge.push(knowledge);
         }
-        planner.decide(p, llc, running.programs())
+        planner.decide(p, llc, running.programs(), has_turned)
     }
 }
 

@@ -81,12 +81,13 @@ pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-p
 
 impl Planner {
     /// Decides on a plan for these programs, of which those of `known` have curves. Returns whether
-    /// it is another plan than before.
+    /// it is another plan than before. Another one need not be worth its cost if a phase `has_turned`.
     pub(crate) fn decide(
         &mut self,
         p: &Parameters,
         llc: &Llc,
         programs: &[RunningProgram],
+        has_turned: bool,
     ) -> bool {
         let known = self.known.len();
         let before = self.kind;
@@ -123,7 +124,7 @@ impl Planner {
             is_another = !is_kept || self.planned_sets.len() > 1;
             self.search.settle_on_one(known, limits.ways);
         } else if is_kept {
-            self.gain = self.gain(p, limits);
+            self.gain = self.gain(p, limits, has_turned);
             is_another = self.gain != Gain::None;
         } else {
             self.gain = Gain::Needed;

@@ -53,6 +53,7 @@ pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
         Gain::Small => return "clusters would gain next to nothing: no partitioning",
         Gain::None => return KEPT,
         Gain::Worth(share) => share,
+        Gain::Faster(share) => return reason(Objective::Stp, Gain::Worth(share)),
     };
     // To the nearest percent.
     let percent = (u128::from(gain) * 100 + (1 << 31)) >> 32;
@@ -73,6 +74,10 @@ mod tests {
         assert_eq!(percent(551), "unfairness is 6 % lower than with the plan before");
         assert_eq!(percent(2549), "unfairness is 25 % lower than with the plan before");
         assert_eq!(percent(2600), "unfairness is more than 25 % lower than with the plan before");
+        assert_eq!(
+            reason(Objective::Unfairness, Gain::Faster((3 << 32) / 100)),
+            "throughput is 3 % higher than with the plan before"
+        );
         assert_eq!(
             reason(Objective::Stp, Gain::Needed),
             "no clustering nearby has a higher throughput"

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::clusters::{Clusters, Row};
 use super::divide::{Division, Limits};
 use super::needs::{ChangedRows, ClusterNeeds, Step};
-use super::objective::{Objective, Outcome};
+use super::objective::{Aim, Objective, Outcome};
 use super::program::members;
 
 /// The search, and the memory that it works in.
@@ -17,6 +17,8 @@ pub(crate) struct Search {
     best_sets: Vec<u64>,
     best_ways: Vec<u32>,
     best: Option<Outcome>,
+    /// What was made best last, if that is not the objective alone.
+    weighed: Option<Aim>,
     /// The plan at hand, and how its clusters fare.
     sets: Vec<u64>,
     ways: Vec<u32>,
@@ -61,11 +63,28 @@ impl Search {
 
     /// Begins again, without a plan.
     pub(crate) fn begin(&mut self) {
-        self.best = None;
+        (self.best, self.weighed) = (None, None);
         self.trials = 0;
         self.visited.clear();
         self.sets.clear();
         self.ways.clear();
+    }
+
+    /// Goes on to weigh throughput against what the objective may get worse by; the searches that
+    /// follow begin with the best plan so far. `None` if there is nothing to weigh.
+    pub(crate) fn weigh(&mut self, objective: Objective, percent: u32) -> Option<Aim> {
+        self.weighed = Aim::exchange(objective, self.best.as_ref()?, percent);
+        if self.weighed.is_some() {
+            self.visited.clear();
+            self.sets.clone_from(&self.best_sets);
+            self.ways.clone_from(&self.best_ways);
+        }
+        self.weighed
+    }
+
+    /// What the best plan is the best by.
+    pub(crate) fn aim(&self, objective: Objective) -> Aim {
+        self.weighed.unwrap_or(Aim::Alone(objective))
     }
 
     /// Adds a cluster to the plan to start from, if it has programs.
@@ -78,7 +97,7 @@ impl Search {
 
     /// Searches from the plan that was added, and keeps the result if it is the best yet. It is
     /// never worse than the plan to start from, if that is within the limits.
-    pub(crate) fn run(&mut self, objective: Objective, limits: Limits, clusters: &mut Clusters) {
+    pub(crate) fn run(&mut self, aim: Aim, limits: Limits, clusters: &mut Clusters) {
         while self.sets.len() > limits.clusters.max(1) {
             let last = self.sets.pop().unwrap_or_default();
             if let Some(set) = self.sets.last_mut() {
@@ -90,21 +109,26 @@ impl Search {
         self.planned_rows.clear();
         self.planned_rows.extend(self.sets.iter().map(|&set| clusters.row(set)));
         let Self { planned_rows, division, .. } = self;
-        let mut outcome = division.divide(objective, clusters, planned_rows, limits);
+        let mut outcome = division.divide(aim, clusters, planned_rows, limits);
         if self.ways.len() == self.sets.len()
             && self.ways.iter().sum::<u32>() <= limits.ways
             && !self.ways.contains(&0)
         {
             let Self { planned_rows, division, ways, .. } = self;
-            outcome = division.improve(objective, clusters, planned_rows, ways, outcome);
+            outcome = division.improve(aim, clusters, planned_rows, ways, outcome);
         }
         self.ways.clear();
         self.ways.extend_from_slice(self.division.ways());
         self.next = 0;
         self.next_if_faster = 0;
+        if !aim.tolerates(&outcome) {
+            self.sets.clear();
+            self.ways.clear();
+            return;
+        }
         // What other searches do from a plan, this one would do as well.
         while self.is_new()
-            && let Some((better, step)) = self.next_step(objective, limits, clusters, outcome)
+            && let Some((better, step)) = self.next_step(aim, limits, clusters, outcome)
         {
             outcome = better;
             let changed = step.sets.map(|set| (set != 0).then(|| (clusters.row(set), 0)));
@@ -113,7 +137,7 @@ impl Search {
             core::mem::swap(&mut self.planned_rows, &mut self.rows);
             core::mem::swap(&mut self.ways, &mut self.found_ways);
         }
-        if self.best.is_none_or(|best| objective.is_better(&outcome, &best)) {
+        if self.best.is_none_or(|best| aim.is_better(&outcome, &best)) {
             self.best = Some(outcome);
             self.best_sets.clone_from(&self.sets);
             self.best_ways.clone_from(&self.ways);
@@ -138,14 +162,14 @@ impl Search {
     /// the next program that has one. The best step where the objective is throughput itself.
     fn next_step(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         limits: Limits,
         clusters: &mut Clusters,
         outcome: Outcome,
     ) -> Option<(Outcome, Step)> {
         let count = self.sets.len();
         let programs = self.sets.iter().map(|set| set.count_ones()).sum();
-        let mut target = self.target(objective, limits, clusters, outcome);
+        let mut target = self.target(aim, limits, clusters, outcome);
         for program in (self.next..programs).chain(0..self.next) {
             let from = self.cluster_of(program);
             let left = self.sets[from] & !(1 << program);
@@ -153,9 +177,9 @@ impl Search {
             for to in (0..count + usize::from(has_room)).filter(|&to| to != from) {
                 let joined = self.sets.get(to).unwrap_or(&0) | 1 << program;
                 let step = Step { clusters: [from, to], sets: [left, joined] };
-                self.consider(objective, limits, clusters, step, &mut target);
+                self.consider(aim, limits, clusters, step, &mut target);
             }
-            if self.set_aside(objective, limits, clusters, outcome, &mut target) {
+            if self.set_aside(aim, limits, clusters, outcome, &mut target) {
                 self.next_if_faster = program + 1;
             }
         }
@@ -169,10 +193,10 @@ impl Search {
                     let both = 1 << program | 1 << other;
                     let sets = [self.sets[first] ^ both, self.sets[second] ^ both];
                     let step = Step { clusters: [first, second], sets };
-                    self.consider(objective, limits, clusters, step, &mut target);
+                    self.consider(aim, limits, clusters, step, &mut target);
                 }
             }
-            self.set_aside(objective, limits, clusters, outcome, &mut target);
+            self.set_aside(aim, limits, clusters, outcome, &mut target);
         }
         if target.step.is_some() {
             return target.found();
@@ -181,7 +205,7 @@ impl Search {
             for second in first + 1..count {
                 let sets = [self.sets[first] | self.sets[second], 0];
                 let step = Step { clusters: [first, second], sets };
-                self.consider(objective, limits, clusters, step, &mut target);
+                self.consider(aim, limits, clusters, step, &mut target);
             }
         }
         if target.step.is_none() && target.faster.is_some() {
@@ -196,7 +220,7 @@ impl Search {
     /// better steps by the objective alone. Whether it is set aside.
     fn set_aside(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         limits: Limits,
         clusters: &mut Clusters,
         outcome: Outcome,
@@ -204,12 +228,12 @@ impl Search {
     ) -> bool {
         let Some(step) = target.step else { return false };
         let alone = Outcome { stp: u64::MAX, ..outcome };
-        if objective.is_sum() || objective.is_better(&target.to_beat, &alone) {
+        if aim.weighs_throughput() || aim.is_better(&target.to_beat, &alone) {
             return false;
         }
         core::mem::swap(&mut self.found_ways, &mut self.faster_ways);
         let faster = Some((target.to_beat, step));
-        *target = StepTarget { faster, ..self.target(objective, limits, clusters, alone) };
+        *target = StepTarget { faster, ..self.target(aim, limits, clusters, alone) };
         true
     }
 
@@ -221,20 +245,20 @@ impl Search {
     /// An outcome to beat, and what the clusters of the plan at hand need for that.
     fn target(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         limits: Limits,
         clusters: &mut Clusters,
         to_beat: Outcome,
     ) -> StepTarget {
         let Self { sets, planned_rows, ways, needs, .. } = self;
-        needs.aim(objective, limits, clusters, (sets, planned_rows, ways), &to_beat);
+        needs.aim(aim, limits, clusters, (sets, planned_rows, ways), &to_beat);
         StepTarget { to_beat, step: None, faster: None }
     }
 
     /// Keeps a step if it is better than the plan at hand and the best step so far.
     fn consider(
         &mut self,
-        objective: Objective,
+        aim: Aim,
         limits: Limits,
         clusters: &mut Clusters,
         step: Step,
@@ -249,12 +273,10 @@ impl Search {
         self.apply(step, changed);
         let Self { rows, fewest, division, needs, .. } = self;
         let known = (&**rows, &**fewest, needs.before(&step).1);
-        if let Some(found) =
-            division.divide_beyond(objective, clusters, known, limits, &target.to_beat)
-        {
+        if let Some(found) = division.divide_beyond(aim, clusters, known, limits, &target.to_beat) {
             self.found_ways.clear();
             self.found_ways.extend_from_slice(self.division.ways());
-            self.needs.tighten(objective, &found);
+            self.needs.tighten(aim, &found);
             *target = StepTarget { to_beat: found, step: Some(step), faster: target.faster };
         }
     }

@@ -3,6 +3,7 @@
 use fairways_core::{Llc, Q32};
 
 use super::divide::Limits;
+use super::objective::Aim;
 use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
 use super::program::SharingProgram;
@@ -46,6 +47,17 @@ impl Planner {
         clusters.restart(limits.ways, sharing);
         rules.plan(llc, known, start);
         search.begin();
+        self.search_from_starts(Aim::Alone(p.objective), limits, is_same);
+        let Self { search, clusters, .. } = self;
+        if let Some(aim) = search.weigh(p.objective, p.fairness_tolerance_percent) {
+            search.run(aim, limits, clusters);
+            self.search_from_starts(aim, limits, is_same);
+        }
+    }
+
+    /// Searches from each start.
+    fn search_from_starts(&mut self, aim: Aim, limits: Limits, is_same: bool) {
+        let Self { known, promises, start, clusters, search, .. } = self;
         for (cluster, mask) in (0..).zip(start.masks()) {
             let set = known.iter().enumerate().filter(|(_, program)| {
                 start.placements().iter().any(|at| at.app == program.app && at.cluster == cluster)
@@ -53,13 +65,13 @@ impl Planner {
             let set = set.fold(0, |set, (program, _)| set | 1 << program);
             search.start_with(set, mask.count());
         }
-        search.run(p.objective, limits, clusters);
+        search.run(aim, limits, clusters);
         // A local search may end before the best plan: others begin elsewhere.
         search.start_with(first(known.len()), limits.ways);
-        search.run(p.objective, limits, clusters);
+        search.run(aim, limits, clusters);
         if known.len() <= limits.clusters {
             (0..known.len()).for_each(|program| search.start_with(1 << program, 0));
-            search.run(p.objective, limits, clusters);
+            search.run(aim, limits, clusters);
         }
         // Where nothing is promised, that is one cluster again.
         if !promises.is_empty() {
@@ -71,13 +83,13 @@ impl Planner {
                 }
             }
             search.start_with(others, 0);
-            search.run(p.objective, limits, clusters);
+            search.run(aim, limits, clusters);
         }
         if is_same {
             for (&set, &ways) in self.planned_sets.iter().zip(&self.planned_ways) {
                 search.start_with(set, ways);
             }
-            search.run(p.objective, limits, clusters);
+            search.run(aim, limits, clusters);
         }
     }
 }
