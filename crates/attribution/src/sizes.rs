@@ -106,9 +106,9 @@ impl MissShares {
         let weight = times(times(unseen, unseen), times(unseen, unseen));
         let likely = doubling - times(doubling.saturating_sub(even), weight);
         let least = even.saturating_sub(end / 2);
-        // That everything misses without lines does not show that more lines save more.
-        let has_half = self.seen().next().is_some_and(|(first, _)| first <= largest / 2);
-        let most = if has_half { end - (end - likely) / 4 } else { end };
+        // With part of a way, all that shows is that everything misses without lines.
+        let has_a_way = largest >= u64::from(PER_WAY);
+        let most = if has_a_way { end - (end - likely) / 4 } else { end };
         [most, likely, least]
     }
 }

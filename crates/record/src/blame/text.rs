@@ -64,8 +64,12 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
         match &*wide {
             [] => writeln!(out, "\nNo program is blamed.")?,
             wide => {
-                let text =
-                    format!("No culprit found. Not known is the slowdown of {}.", wide.join(", "));
+                let is_named = blame.programs.iter().any(|one| one.worst.is_some());
+                let text = match is_named {
+                    true => "What the culprits cost is not known, nor is the slowdown of",
+                    false => "No culprit found. Not known is the slowdown of",
+                };
+                let text = format!("{text} {}.", wide.join(", "));
                 writeln!(out, "\n{}", fold(&text, 0))?;
             }
         }
