@@ -299,42 +299,41 @@ fn a_slowdown_in_a_wide_interval_is_known_to_be_at_least_its_end() {
     assert!(loss(&beside_a_stream(100), 0).is_known());
 }
 
+/// A window of 100 ms in which a program refers to the cache so many times in 100 instructions, and
+/// this percent of that misses.
+fn in_phase(all: &mut Attribution, number: u64, rate: u64, percent: u64, quarters: u64) {
+    let (references, instructions) = (1_000_000 * rate, 100_000_000);
+    let misses = references * percent / 100;
+    let waits = misses * 100;
+    let counters = Counters {
+        instructions: Some(instructions),
+        cycles: Some(instructions + 25 * (references - misses) + waits),
+        llc_references: Some(references),
+        llc_misses: Some(misses),
+        stalls_l2_miss: Some(25 * (references - misses) + waits),
+        stalls_llc_miss: Some(waits),
+        ..Counters::default()
+    };
+    let sample = Sample {
+        occupancy: Some(Q32::from_raw(quarters << 30)),
+        ..Sample::new(AppId(0), counters, Duration::from_millis(100))
+    };
+    all.handle(Time::from_nanos(number * 100_000_000), &Event::Sampled(sample));
+}
+
 /// What it missed with few lines, when it used more of the cache, is no loss now: a phase that
 /// hardly misses, seen with all of the cache, and then one that always misses, seen with little.
 #[test]
 fn what_a_program_misses_in_one_phase_says_nothing_of_another() {
     let mut all = machine(Some(IDLE), 1);
-    let mut window = |number: u64, rate: u64, share: u64, quarters: u64| {
-        let (references, instructions) = (1_000_000 * rate, 100_000_000);
-        let misses = references * share / 100;
-        let waits = misses * 100;
-        let counters = Counters {
-            instructions: Some(instructions),
-            cycles: Some(instructions + 25 * (references - misses) + waits),
-            llc_references: Some(references),
-            llc_misses: Some(misses),
-            stalls_l2_miss: Some(25 * (references - misses) + waits),
-            stalls_llc_miss: Some(waits),
-            ..Counters::default()
-        };
-        let sample = Sample {
-            occupancy: Some(Q32::from_raw(quarters << 30)),
-            ..Sample::new(AppId(0), counters, Duration::from_millis(100))
-        };
-        if number == 7 {
-            all.begin(Time::from_nanos(600_000_000));
-        }
-        all.handle(Time::from_nanos(number * 100_000_000), &Event::Sampled(sample));
-        all.clone()
-    };
     for (number, quarters) in [(1, 2), (2, 2), (3, 16), (4, 16), (5, 32), (6, 32)] {
-        window(number, 1, if quarters < 32 { 80 } else { 5 }, quarters);
+        in_phase(&mut all, number, 1, if quarters < 32 { 80 } else { 5 }, quarters);
     }
-    for number in 7..30 {
-        window(number, 10, 90, 16);
-    }
-    let Loss { slowdown, unknown, .. } = loss(&window(30, 10, 90, 16), 0);
-    assert_eq!((slowdown.least, unknown), (Q32::ONE, Some(Unknown::LargerSizes(Q32::from_int(4)))));
+    all.begin(Time::from_nanos(600_000_000));
+    (7..=30).for_each(|number| in_phase(&mut all, number, 10, 90, 16));
+    let Loss { slowdown, unknown, .. } = loss(&all, 0);
+    let largest = Unknown::LargerSizes(Q32::from_int(4));
+    assert_eq!((slowdown.least, unknown), (Q32::ONE, Some(largest)));
     // The same misses in one phase are a loss.
     let mut one = machine(Some(IDLE), 1);
     for (number, misses, quarters) in [(1, 8000, 2), (2, 8000, 2), (3, 500, 32), (4, 500, 32)] {

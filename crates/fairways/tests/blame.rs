@@ -139,15 +139,16 @@ fn top_shows_the_same_slowdowns() {
         let header = screen.lines().find(|line| line.contains("GB/s slowdown")).unwrap();
         let end = header.find("slowdown").unwrap() + "slowdown".len();
         for one in blamed["programs"].as_array().unwrap() {
-            let (name, known) =
-                (one["program"].as_str().unwrap(), |field: &str| one[field].as_f64());
-            let expected = match (known("slowdown"), known("slowdown_at_least")) {
+            let name = one["program"].as_str().unwrap();
+            let [slowdown, least] =
+                ["slowdown", "slowdown_at_least"].map(|field| one[field].as_f64());
+            let expected = match (slowdown, least) {
                 (Some(slowdown), _) => format!("{slowdown:.2}"),
                 (None, Some(least)) => format!("≥{least:.2}"),
                 (None, None) => "unknown".to_owned(),
             };
-            let is_of = |line: &&str| line.split_whitespace().nth(1) == Some(name);
-            let line = screen.lines().find(is_of).unwrap();
+            let mut lines = screen.lines();
+            let line = lines.find(|line| line.split_whitespace().nth(1) == Some(name)).unwrap();
             let before: String = line.chars().take(end).collect();
             assert_eq!(before.split_whitespace().last(), Some(&*expected), "{screen}{blamed}");
         }

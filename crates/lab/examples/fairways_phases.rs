@@ -50,11 +50,8 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         for scale in SCALES {
             let fared = mixes.par_iter().map(|mix| fare(&programs, mix, scale, &set));
             let fared = fared.collect::<Result<Vec<_>, _>>()?;
-            let over = |place: usize, of: fn(&FairnessMetrics) -> f64| {
-                fared.iter().map(move |all| of(&all[2]) / of(&all[place])).collect::<Vec<f64>>()
-            };
-            let [lfoc, stock] = [1, 0].map(|place| over(place, |of| of.unfairness));
-            let stp = over(1, |of| of.stp);
+            let [lfoc, stock] = [1, 0].map(|place| over(&fared, place, |of| of.unfairness));
+            let stp = over(&fared, 1, |of| of.stp);
             println!(
                 "{name:6} {scale:6} {:15.4} {:6.3} {:9.4} {:7.4} {:7.4} {:6.3}",
                 mean(&lfoc),
@@ -77,22 +74,29 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
+/// A place from one to before another.
+fn pick(rng: &mut Pcg64Mcg, from: usize, to: usize) -> usize {
+    from + usize::try_from(rng.next_u64() % (to - from) as u64).unwrap_or(0)
+}
+
 /// Mixes of which one program in `part` has phases.
 fn draw(programs: &ProgramCatalog, part: usize, (seed, count): (u64, usize)) -> Vec<Mix> {
     let steady = programs.table().names().len();
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut pick = |from: usize, to: usize| {
-        from + usize::try_from(rng.next_u64() % (to - from) as u64).unwrap_or(0)
-    };
     let mut mixes = Vec::new();
     for (size, number) in SIZES.iter().flat_map(|&size| (0..count).map(move |of| (size, of))) {
         let chosen = (0..size).map(|place| match place < size.div_ceil(part) {
-            true => pick(steady, programs.len()),
-            false => pick(0, steady),
+            true => pick(&mut rng, steady, programs.len()),
+            false => pick(&mut rng, 0, steady),
         });
         mixes.push(Mix { name: format!("{size}-{number}"), programs: chosen.collect() });
     }
     mixes
+}
+
+/// A metric of `fairways` over that of another policy, by mix.
+fn over(fared: &[[FairnessMetrics; 3]], place: usize, of: fn(&FairnessMetrics) -> f64) -> Vec<f64> {
+    fared.iter().map(|all| of(&all[2]) / of(&all[place])).collect()
 }
 
 /// How a mix fares under no partitioning, LFOC, and `fairways`.

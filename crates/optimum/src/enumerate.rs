@@ -7,7 +7,8 @@ use fairways_profiles::Scorer;
 use crate::{Goal, Problem, SharingKind};
 
 /// The best value of a problem's goal, or what the problem tolerates for its STP; the STP of a
-/// partition that has it (the highest, where the goal breaks ties by it); and the number of partitions.
+/// partition that has it (the highest, where the goal breaks ties by it); and the number of
+/// partitions.
 ///
 /// The time grows with the number of partitions: [`crate::count`].
 #[must_use]
@@ -124,12 +125,10 @@ impl All<'_> {
         if better {
             self.best = Some((value, stp));
         }
-        if ties && self.problem.tolerance > 0.0 {
-            let is_beaten = |other: &(f64, f64)| other.0 <= value && other.1 >= stp;
-            if !self.front.iter().any(is_beaten) {
-                self.front.retain(|other| !(value <= other.0 && stp >= other.1));
-                self.front.push((value, stp));
-            }
+        let is_tolerant = ties && self.problem.tolerance > 0.0;
+        if is_tolerant && !self.front.iter().any(|other| other.0 <= value && other.1 >= stp) {
+            self.front.retain(|other| !(value <= other.0 && stp >= other.1));
+            self.front.push((value, stp));
         }
     }
 }

@@ -42,7 +42,7 @@ use oracle::{ClusterLimits, Oracle};
 pub use problem::{Goal, Impossible, Problem, SharingKind};
 use search::{BestClustering, Search, just_above};
 use table::{ChosenCluster, ClusterTable, Summed};
-use weighed::Weighed;
+use weighed::WeighedSearch;
 
 /// A best partition, or the best one found in time.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ fn best(
             if tolerance == 0.0 || clusters.len() > allowed {
                 return Some(((clusters, None), true));
             }
-            let weighed = Weighed::new(table, &mut oracle, (least, tolerance), is_late);
+            let weighed = WeighedSearch::new(table, &mut oracle, (least, tolerance), is_late);
             let (clusters, is_proven) = weighed.by_largest()?;
             return Some(((clusters, Some(least)), is_proven));
         }
@@ -188,7 +188,7 @@ fn best(
                 return Some(((clusters, None), true));
             }
             let mut oracle = search.into_oracle();
-            let weighed = Weighed::new(table, &mut oracle, (value, tolerance), is_late);
+            let weighed = WeighedSearch::new(table, &mut oracle, (value, tolerance), is_late);
             let (clusters, is_proven) = weighed.by_ratio(clusters);
             return Some(((clusters, Some(value)), is_proven));
         }

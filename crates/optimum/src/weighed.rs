@@ -15,7 +15,7 @@ use crate::search::{LowInterval, just_above};
 use crate::table::{ChosenCluster, ClusterTable, PossibleCluster};
 
 /// The best clustering so far, and what it is the best of.
-pub(crate) struct Weighed<'o, 'a> {
+pub(crate) struct WeighedSearch<'o, 'a> {
     table: &'a ClusterTable,
     oracle: &'o mut Oracle<'a>,
     /// The least ratio, or the least largest slowdown, and the most that it may be.
@@ -26,7 +26,7 @@ pub(crate) struct Weighed<'o, 'a> {
     best: Option<(Vec<ChosenCluster>, f64)>,
 }
 
-impl<'o, 'a> Weighed<'o, 'a> {
+impl<'o, 'a> WeighedSearch<'o, 'a> {
     /// Of clusterings that exceed the least by this part of it at most.
     pub(crate) fn new(
         table: &'a ClusterTable,

@@ -60,9 +60,8 @@ pub(crate) struct Optimum {
     #[arg(long, value_name = "OBJECTIVE", default_value = "unfairness")]
     pub(crate) objective: Objective,
 
-    /// Percent by which unfairness or the largest slowdown may exceed the least: of the plans within,
-    /// the one with the least of that over STP, as policy fairways has it; only without a limit of
-    /// memory bandwidth
+    /// Percent by which unfairness or the largest slowdown may exceed the least: of the plans
+    /// within, the one with the least of that over STP; only without a limit of memory bandwidth
     #[arg(long, value_name = "PERCENT", default_value = "0", allow_negative_numbers = true,
         value_parser = real(0.0, 100.0))]
     pub(crate) tolerance: f64,

@@ -1,8 +1,8 @@
 //! Daemons on programs that have run for a while, beside daemons that start with them, over mixes
 //! drawn by seed: streams, models and services, on an emulator with sets of Skylake's cache.
 //!
-//! A run of CI tries one mix, less often. `FAIRWAYS_MIXES=30 cargo xtask test daemon` tries so many, and writes
-//! a table of each test beside its other output (`target/ci`); an hour.
+//! A run of CI tries one mix, less often. `FAIRWAYS_MIXES=30 cargo xtask test daemon` tries so
+//! many, and writes a table of each test beside its other output (`target/ci`); an hour.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -78,7 +78,7 @@ fn blamed(mix: &MixOnChip, seconds: u64) -> BTreeMap<String, Value> {
     programs.map(|of| (of["program"].as_str().unwrap().to_owned(), of.clone())).collect()
 }
 
-/// Puts a table where it is kept, if many mixes were asked for.
+/// Stores a table, if many mixes were asked for.
 fn keep(test: &str, table: &str) {
     if asked().is_some() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/ci");
@@ -193,7 +193,8 @@ fn policies_are_as_fair_on_programs_that_ran_before() {
     keep("warm-policies", &table);
     for (policy, ratios) in ratios {
         let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-        // The aim is 1.01, which `lfoc` missed by 0.003. In a single mix, phases fall on other times.
+        // The aim is 1.01, which `lfoc` missed by 0.003. In a single mix, phases fall on other
+        // times.
         let bound = if ratios.len() > 5 { 1.02 } else { 1.1 };
         assert!(mean <= bound, "{policy}: {mean}: {ratios:?}");
     }

@@ -13,8 +13,8 @@ parameters! {
         objective: Objective = Objective::Unfairness, "", "LFOC §2.1";
 
         /// How much worse the objective may be than the best that is found, where throughput makes
-        /// up for it: of the plans within, the least of unfairness, or of the largest slowdown, over
-        /// STP; 0 for the best by the objective alone.
+        /// up for it: of the plans within, the least of unfairness, or of the largest slowdown,
+        /// over STP; 0 for the best by the objective alone.
         fairness_tolerance_percent: u32 = 0, "percent", "ours (decision Fairways 7)", most 100;
 
         /// What slowdown is relative to: `best` or `whole-cache`.

@@ -81,7 +81,8 @@ pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-p
 
 impl Planner {
     /// Decides on a plan for these programs, of which those of `known` have curves. Returns whether
-    /// it is another plan than before. Another one need not be worth its cost if a phase `has_turned`.
+    /// it is another plan than before. Another one need not be worth its cost if a phase
+    /// `has_turned`.
     pub(crate) fn decide(
         &mut self,
         p: &Parameters,

@@ -200,12 +200,12 @@ impl BlameReport {
     #[must_use]
     pub fn of_late(losses: &RecentAttribution, status: &Status, domain: u32, now: Time) -> Self {
         let losses = losses.recent();
-        let name = |AppId(app): AppId| {
+        let span = [losses.since(), now];
+        let report = Self::new(losses, &status.policy, span, |AppId(app)| {
             let mut programs = status.programs.iter();
             let known = programs.find(|of| (of.domain, of.app) == (domain, app));
             known.map_or_else(|| format!("program {app}"), |of| of.name.clone())
-        };
-        let report = Self::new(losses, &status.policy, [losses.since(), now], name);
+        });
         Self { domain: Some(domain), ..report }
     }
 
