@@ -95,16 +95,8 @@ fn fare(table: &ProfileTable, mix: &Mix) -> Result<MixFare, Box<dyn Error + Send
     let found = compare(table, mix, &settings, ours.into_iter().chain(published))?;
     let mut metrics: Vec<FairnessMetrics> = found.outcomes.iter().map(|of| of.metrics).collect();
     let published = metrics.split_off(TOLERANCES.len());
-    let problem = Problem {
-        profiles: table,
-        mix: &mix.programs,
-        llc,
-        kind: SharingKind::Clustering,
-        bandwidth: None,
-        levels: &[],
-        goal: Goal::Unfairness,
-        tolerance: 0.0,
-    };
+    let problem =
+        Problem::new(table, &mix.programs, llc, SharingKind::Clustering, Goal::Unfairness);
     let least = solve(&problem, None, |_, _| ())?.value;
     Ok(MixFare { ours: metrics, published, least })
 }

@@ -127,15 +127,6 @@ fn best(
     kind: SharingKind,
 ) -> Result<Solution, Impossible> {
     let goal = Goal::Unfairness;
-    let problem = Problem {
-        profiles: table,
-        mix: &mix.programs,
-        llc,
-        kind,
-        bandwidth,
-        levels: &[],
-        goal,
-        tolerance: 0.0,
-    };
+    let problem = Problem { bandwidth, ..Problem::new(table, &mix.programs, llc, kind, goal) };
     solve(&problem, None, |_, _| ())
 }

@@ -31,8 +31,7 @@ impl BestStatic {
         levels: &[BandwidthLevel],
     ) -> Result<Self, Impossible> {
         let (kind, goal) = (SharingKind::Clustering, Goal::Unfairness);
-        let problem =
-            Problem { profiles: table, mix, llc, kind, bandwidth, levels, goal, tolerance: 0.0 };
+        let problem = Problem { bandwidth, levels, ..Problem::new(table, mix, llc, kind, goal) };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }

@@ -65,14 +65,9 @@ pub fn optimum_gap(
         Objective::MaxSlowdown => Goal::MaxSlowdown,
     };
     let problem = Problem {
-        profiles: table,
-        mix: &mix.programs,
-        llc: settings.llc,
-        kind: SharingKind::Clustering,
         bandwidth: settings.bandwidth,
-        levels: &[],
-        goal,
         tolerance,
+        ..Problem::new(table, &mix.programs, settings.llc, SharingKind::Clustering, goal)
     };
     let deadline = patience.map(|patience| Instant::now() + patience);
     let best = solve(&problem, deadline, |_, _| {})?;

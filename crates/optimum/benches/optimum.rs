@@ -60,16 +60,8 @@ fn main() {
                 (0..programs).map(|_| left.swap_remove(next(&mut state) % left.len())).collect();
             let (kind, objective) = (SharingKind::Clustering, Goal::Unfairness);
             for &(bench, bandwidth) in &memories {
-                let problem = Problem {
-                    profiles,
-                    mix: &drawn,
-                    llc,
-                    kind,
-                    bandwidth,
-                    levels: &[],
-                    goal: objective,
-                    tolerance: 0.0,
-                };
+                let problem =
+                    Problem { bandwidth, ..Problem::new(profiles, &drawn, llc, kind, objective) };
                 let start = Instant::now();
                 let found = solve(&problem, None, |_, _| ()).expect("a partition");
                 let seconds = start.elapsed().as_secs_f64();

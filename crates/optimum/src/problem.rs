@@ -54,7 +54,20 @@ pub struct Problem<'a> {
     pub tolerance: f64,
 }
 
-impl Problem<'_> {
+impl<'a> Problem<'a> {
+    /// A mix on memory without limit, where nothing worse than the best is tolerated.
+    #[must_use]
+    pub const fn new(
+        profiles: &'a ProfileTable,
+        mix: &'a [usize],
+        llc: Llc,
+        kind: SharingKind,
+        goal: Goal,
+    ) -> Self {
+        let (bandwidth, levels, tolerance) = (None, &[] as &[BandwidthLevel], 0.0);
+        Self { profiles, mix, llc, kind, bandwidth, levels, goal, tolerance }
+    }
+
     /// The most programs for which every cluster fits into memory, within a GiB for 20 ways: 20,
     /// and where memory has a limit 16, since every cluster is then rated at many contentions. With
     /// levels 8: clusterings are many times as many, and no other method searches them.

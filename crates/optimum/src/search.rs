@@ -10,7 +10,7 @@ use crate::oracle::Oracle;
 use crate::table::{ChosenCluster, ClusterTable, PossibleCluster, ordered};
 
 /// Two ratios closer than this are equal.
-const EQUAL: f64 = 1e-12;
+pub(crate) const EQUAL: f64 = 1e-12;
 
 /// An interval with more candidates is cut before the oracle is asked, if the ratio of its ends is
 /// above [`WIDE`]. Tests cut the small problems that they solve, too.

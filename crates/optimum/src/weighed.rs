@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::oracle::Oracle;
-use crate::search::{LowInterval, just_above};
+use crate::search::{EQUAL, LowInterval, just_above};
 use crate::table::{ChosenCluster, ClusterTable, PossibleCluster};
 
 /// The best clustering so far, and what it is the best of.
@@ -130,7 +130,7 @@ impl<'o, 'a> WeighedSearch<'o, 'a> {
 
     /// Whether a clustering with this value would be better than the best so far.
     fn may_be_better(&self, value: f64) -> bool {
-        self.best.as_ref().is_none_or(|(_, best)| value < best * (1.0 - 1e-12))
+        self.best.as_ref().is_none_or(|(_, best)| value < best * (1.0 - EQUAL))
     }
 
     /// Keeps these clusters if they are within the tolerance and better than the best so far.

@@ -49,7 +49,7 @@ proptest! {
             for goal in
                 [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
             {
-                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, levels: &[], goal, tolerance: 0.0 };
+                let problem = Problem::new(&profiles, &mix, llc, kind, goal);
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let Ok(found) = found else {
                     prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
@@ -78,7 +78,7 @@ proptest! {
         let tolerance = f64::from(percent) / 100.0;
         for goal in [Goal::Unfairness, Goal::MaxSlowdown] {
             let kind = SharingKind::Clustering;
-            let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, levels: &[], goal, tolerance };
+            let problem = Problem { tolerance, ..Problem::new(&profiles, &mix, llc, kind, goal) };
             let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
             let Ok(found) = found else {
                 prop_assert!(expected.is_none(), "{:?}", found.err());
@@ -162,7 +162,7 @@ proptest! {
                     [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
                 {
                     let problem =
-                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal, tolerance: 0.0 };
+                        Problem { bandwidth, ..Problem::new(&profiles, &mix, llc, kind, goal) };
                     is_best(&problem)?;
                 }
             }
@@ -221,8 +221,7 @@ proptest! {
             let bandwidth = MemoryBandwidth::new(limit, model);
             for kind in [SharingKind::Partitioning, SharingKind::Clustering] {
                 for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
-                    let problem = Problem {
-                        profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &levels, goal, tolerance: 0.0 };
+                    let problem = Problem { bandwidth, levels: &levels, ..Problem::new(&profiles, &mix, llc, kind, goal) };
                     is_best(&problem)?;
                 }
             }
@@ -270,16 +269,7 @@ fn what_is_found_is_served_at_the_very_edge() {
         let profiles = demanding(&demands.map(|mbps| vec![(1.0, 1, mbps, 0.1, 0.1); 3]));
         let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Simple);
         let (mix, kind, goal) = ([0, 1, 2, 3], SharingKind::Clustering, Goal::Stp);
-        let problem = Problem {
-            profiles: &profiles,
-            mix: &mix,
-            llc,
-            kind,
-            bandwidth,
-            levels: &[],
-            goal,
-            tolerance: 0.0,
-        };
+        let problem = Problem { bandwidth, ..Problem::new(&profiles, &mix, llc, kind, goal) };
         match solve(&problem, None, |_, _| ()) {
             Ok(found) => served += u32::from(found.value.is_finite()),
             Err(why) => assert_eq!(why, Impossible::TooLittleBandwidth { programs: 4 }),
@@ -298,8 +288,7 @@ fn a_memory_that_serves_no_program_is_an_error() {
     {
         for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
             let (profiles, mix, kind) = (embedded(), &mix[..programs], SharingKind::Clustering);
-            let problem =
-                Problem { profiles, mix, llc, kind, bandwidth, levels: &[], goal, tolerance: 0.0 };
+            let problem = Problem { bandwidth, ..Problem::new(profiles, mix, llc, kind, goal) };
             let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for all programs");
             let none_in_time = Impossible::NoneInTime { programs };
             let known = why == Impossible::TooLittleBandwidth { programs };
@@ -322,16 +311,8 @@ fn the_best_of_embedded_programs_where_memory_has_a_limit() {
             for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
                 let (kind, bandwidth) =
                     (SharingKind::Clustering, MemoryBandwidth::new(limit, model));
-                let problem = Problem {
-                    profiles,
-                    mix: &mix,
-                    llc,
-                    kind,
-                    bandwidth,
-                    levels: &[],
-                    goal,
-                    tolerance: 0.0,
-                };
+                let problem =
+                    Problem { bandwidth, ..Problem::new(profiles, &mix, llc, kind, goal) };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let (found, (value, ..)) = (found.unwrap().value, expected.unwrap());
                 let plenty =
@@ -361,16 +342,7 @@ fn enumeration_looks_at_every_partition() {
             (SharingKind::Clustering, count::clusterings(programs, ways)),
         ] {
             let goal = Goal::Stp;
-            let problem = Problem {
-                profiles: &profiles,
-                mix: &mix,
-                llc,
-                kind,
-                bandwidth: None,
-                levels: &[],
-                goal,
-                tolerance: 0.0,
-            };
+            let problem = Problem::new(&profiles, &mix, llc, kind, goal);
             let counted = enumerate(&problem).map_or(0, |(.., count)| u128::from(count));
             assert_eq!(counted, expected, "{programs} programs, {ways} ways, {kind:?}");
         }

@@ -46,16 +46,7 @@ fn every_golden_optimum() {
             other => panic!("{other}"),
         };
         let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
-        let problem = Problem {
-            profiles: &table,
-            mix: &mix.programs,
-            llc,
-            kind,
-            bandwidth: None,
-            levels: &[],
-            goal: objective,
-            tolerance: 0.0,
-        };
+        let problem = Problem::new(&table, &mix.programs, llc, kind, objective);
         let found = solve(&problem, None, |_, _| ()).unwrap();
         assert!(found.is_proven);
         let number = |column: usize| row[column].parse::<f64>().unwrap();

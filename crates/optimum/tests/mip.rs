@@ -102,16 +102,7 @@ fn close(found: f64, expected: f64) {
 /// The value of the exact optimum.
 fn best(mix: &[usize], ways: Ways, goal: Goal) -> f64 {
     let (llc, kind) = (Llc::with_ways(ways), SharingKind::Clustering);
-    let problem = Problem {
-        profiles: embedded(),
-        mix,
-        llc,
-        kind,
-        bandwidth: None,
-        levels: &[],
-        goal,
-        tolerance: 0.0,
-    };
+    let problem = Problem::new(embedded(), mix, llc, kind, goal);
     solve(&problem, None, |_, _| ()).unwrap().value
 }
 

@@ -193,9 +193,8 @@ fn policies_are_as_fair_on_programs_that_ran_before() {
     keep("warm-policies", &table);
     for (policy, ratios) in ratios {
         let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-        // The aim is 1.01, which `lfoc` missed by 0.003. In a single mix, phases fall on other
-        // times.
-        let bound = if ratios.len() > 5 { 1.02 } else { 1.1 };
+        // `lfoc` missed that by 0.003 on 30. In a single mix, phases fall on other times.
+        let bound = if ratios.len() > 5 { 1.01 } else { 1.1 };
         assert!(mean <= bound, "{policy}: {mean}: {ratios:?}");
     }
 }

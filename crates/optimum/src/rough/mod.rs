@@ -107,16 +107,8 @@ mod tests {
                 for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
                     for bandwidth in [None, MemoryBandwidth::new(9_000.0, BandwidthModel::Stalls)] {
                         let llc = Llc { min_bits: 1, clos: 7, ..Llc::with_ways(ways) };
-                        let problem = Problem {
-                            profiles,
-                            mix: &mix,
-                            llc,
-                            kind,
-                            bandwidth,
-                            levels: &[],
-                            goal,
-                            tolerance: 0.0,
-                        };
+                        let problem =
+                            Problem { bandwidth, ..Problem::new(profiles, &mix, llc, kind, goal) };
                         let programs = mix.map(|index| ProfiledProgram::new(profiles, index, ways));
                         let left = AtomicU32::new(20_000);
                         let is_late = || left.fetch_sub(1, Ordering::Relaxed) < 8;

@@ -152,7 +152,9 @@ fn values_without_a_column_are_shown_for_the_selected_program() {
         screen_lines(&screen(scene, pressed, false, (50, 15))).join("\n")
     }
     let [first, last] = ["jjj\ng", "jjj\n"].map(|pressed| small(pressed, &scene));
-    assert!(first.contains("6 ways 0x1f8") && last.contains("before"), "{first}\n{last}");
+    // The line is broken there.
+    let last: Vec<&str> = last.split_whitespace().collect();
+    assert!(first.contains("6 ways 0x1f8") && last.join(" ").contains("5 before"), "{last:?}");
 }
 
 #[test]

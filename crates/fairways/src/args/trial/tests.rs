@@ -156,10 +156,9 @@ fn limits_none(plan: &Partition) -> bool {
     plan.masks().all(|mask| mask.count() == 12)
 }
 
-/// Of twenty mixes, five policies on four each, none gets a false verdict about the plan that it
-/// names, and two at most get none, also where programs have run before. CI tries five mixes of
-/// both kinds; `FAIRWAYS_TRIALS=20` tries all: 18 are right from the start, and 19 where programs
-/// have run before.
+/// At least nineteen of twenty mixes, five policies on four each, get a right verdict about the
+/// plan that it names, also where programs have run before, and none gets a false one. CI tries
+/// five mixes of both kinds; `FAIRWAYS_TRIALS=20` tries all: from the start one too many gets none.
 #[test]
 fn trials_say_what_is_so() {
     check(false);
@@ -199,7 +198,7 @@ fn check(is_warm: bool) {
     let count = |is: &dyn Fn(&(Verdict, bool)) -> bool| answers.iter().filter(|of| is(of)).count();
     // One that says nothing is no false one.
     assert_eq!(count(&|of| !of.1 && of.0 != Verdict::Inconclusive), 0);
-    assert!(count(&|of| !of.1 && of.0 == Verdict::Inconclusive) <= mixes / 10);
+    assert!(count(&|(_, right)| !right) <= mixes / 20);
     // Each verdict occurs; otherwise the test would show little.
     let all = [Verdict::Helped, Verdict::DidHarm, Verdict::NothingWasTried];
     for verdict in &all[..if mixes < 20 { 2 } else { 3 }] {
