@@ -163,6 +163,7 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
                 trials: n[0].min(1000),
                 move_cost_percent: n[1],
                 tolerance_percent: n[2],
+                fairness_tolerance_percent: n[4],
                 decision_period,
                 normal_window,
                 sampling_window,

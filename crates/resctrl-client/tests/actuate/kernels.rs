@@ -243,7 +243,8 @@ fn without_a_domain_there_is_no_lever() {
     }
     let swapped =
         Platform { memory_nodes: [(0, 1), (1, 0)].into(), ..Platform::mpam().with_domains(2, 2) };
-    let cases: [(&str, Platform, &[(u32, &str)], [bool; 2], &str); 7] = [
+    type Nodes = &'static [(u32, &'static str)];
+    let cases: [(&str, Platform, Nodes, [bool; 2], &str); 7] = [
         ("sysfs has no nodes", by_node(), &[], [false, false], "1, 2"),
         ("a node of two caches", by_node(), &[(0, "0-3"), (1, "")], [false, false], "1, 2"),
         ("one node is known", by_node(), &[(1, "2-3")], [false, true], "1"),
