@@ -197,7 +197,7 @@ impl Aim {
         if objective.is_sum() || percent == 0 || *best == Outcome::BROKEN {
             return None;
         }
-        let most = u128::from(best.largest) * u128::from(100 + percent) / 100;
+        let most = u128::from(best.largest) * (100 + u128::from(percent)) / 100;
         let largest = u64::try_from(most).unwrap_or(u64::MAX);
         Some(Self::Exchange { objective, largest, smallest: best.smallest })
     }
@@ -322,6 +322,8 @@ mod tests {
             let (share, by_most) = aim.gain(&unfair, &fair);
             assert_eq!(by_most, Gain::Worth(share));
         }
+        let anything = Aim::exchange(Objective::Unfairness, &fair, u32::MAX).unwrap();
+        assert!(anything.tolerates(&unfair));
         assert_eq!(Aim::exchange(Objective::Unfairness, &fair, 0), None);
         assert_eq!(Aim::exchange(Objective::Stp, &fair, 1), None);
         assert_eq!(Aim::exchange(Objective::Unfairness, &Outcome::BROKEN, 1), None);
