@@ -21,6 +21,8 @@ pub struct OptimumGap {
     /// By how much it exceeds the least unfairness or largest slowdown, as a ratio, or falls short
     /// of the highest STP.
     pub over_least: f64,
+    /// Its unfairness over that without partitioning.
+    pub over_stock: f64,
     /// Its STP over LFOC+'s.
     pub stp_over_rules: f64,
     /// Whether the optimum is proven.
@@ -83,5 +85,6 @@ pub fn optimum_gap(
     let faster = best.metrics.stp / ours.metrics.stp;
     let ratio = if is_weighed { over_least * best.bound / best.value * faster } else { over_least };
     let stp_over_rules = ours.metrics.stp / rules.metrics.stp;
-    Ok(OptimumGap { ratio, over_least, stp_over_rules, is_proven: best.is_proven })
+    let over_stock = ours.metrics.unfairness / found.stock.unfairness;
+    Ok(OptimumGap { ratio, over_least, over_stock, stp_over_rules, is_proven: best.is_proven })
 }

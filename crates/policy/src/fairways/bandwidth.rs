@@ -343,7 +343,7 @@ impl Fairways {
         let is_sampling = self.session.is_some();
         let Self { bandwidth, parameters: p, running, .. } = self;
         if let Some(reason) = bandwidth.decide(at, p, running.programs(), is_sampling) {
-            self.make_plan(Some(reason), act);
+            self.make_plan(at, Some(reason), act);
         }
     }
 }

@@ -190,6 +190,11 @@ impl Clusters {
         }
     }
 
+    /// Adds a program with this slowdown to an outcome.
+    pub(crate) fn add_to(&self, program: usize, outcome: &mut Outcome, slowdown: u64) {
+        self.programs[program].add_to(outcome, slowdown);
+    }
+
     /// The slowdown of each program of a set with this number of ways, and the ways that it
     /// occupies, both in units of 2^-32.
     pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {

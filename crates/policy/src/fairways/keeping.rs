@@ -40,18 +40,43 @@ impl Planner {
     /// Whether one cluster of all programs is about as good as the search's plan. Estimates are off
     /// by more than a quarter of what a plan must gain if every line moves.
     pub(super) fn needs_no_clusters(&mut self, p: &Parameters, limits: Limits) -> bool {
-        let Self { clusters, search, known, .. } = self;
-        let all = (first(known.len()), limits.ways);
-        let whole = clusters.outcome_of([all].into_iter(), limits.least_ways);
+        let Self { clusters, search, .. } = self;
         let best = search.best_sets().iter().copied().zip(search.best_ways().iter().copied());
         let best = clusters.outcome_of(best, limits.least_ways);
-        let gain = u128::from(p.objective.gain(&whole, &best));
-        whole != Outcome::BROKEN && gain * 400 < u128::from(p.move_cost_percent) << 32
+        self.one_cluster(limits).is_some_and(|whole| {
+            let gain = u128::from(p.objective.gain(&whole, &best));
+            gain * 400 < u128::from(p.move_cost_percent) << 32
+        })
+    }
+
+    /// How one cluster of all programs would fare; `None` if it would break a promise.
+    fn one_cluster(&mut self, limits: Limits) -> Option<Outcome> {
+        let all = (first(self.known.len()), limits.ways);
+        let whole = self.clusters.outcome_of([all].into_iter(), limits.least_ways);
+        (whole != Outcome::BROKEN).then_some(whole)
+    }
+
+    /// How one cluster of all programs would fare, and what the plan gains over it.
+    pub(super) fn gain_over_one_cluster(
+        &mut self,
+        p: &Parameters,
+        limits: Limits,
+    ) -> Option<(Outcome, u64)> {
+        let whole = self.one_cluster(limits)?;
+        let plan = self.planned_sets.iter().copied().zip(self.planned_ways.iter().copied());
+        let planned = self.clusters.outcome_of(plan, limits.least_ways);
+        Some((whole, p.objective.gain(&whole, &planned)))
     }
 
     /// What the search's plan gains over the plan before, if that is worth the lines that move, or
-    /// they are of no account.
-    pub(super) fn gain(&mut self, p: &Parameters, limits: Limits, is_free: bool) -> Gain {
+    /// they are of no account, beyond what estimates are off by.
+    pub(super) fn gain(
+        &mut self,
+        p: &Parameters,
+        limits: Limits,
+        is_free: bool,
+        doubt: u64,
+    ) -> Gain {
         let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
         lines.clear();
         lines.resize(self.known.len(), [0; 2]);
@@ -75,6 +100,7 @@ impl Planner {
             return Gain::None;
         }
         let (share, by_most) = aim.gain(&before, &after);
+        let Some(share) = share.checked_sub(doubt) else { return Gain::None };
         if is_free {
             return by_most;
         }

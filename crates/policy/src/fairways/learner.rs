@@ -97,6 +97,16 @@ impl LearnedProgram {
         self.phases.begun
     }
 
+    /// The number of the phase at hand among its phases.
+    pub(crate) fn phase(&self) -> u32 {
+        self.phases.current().number
+    }
+
+    /// About how long its phases last, nanoseconds; `None` if it has had only one.
+    pub(crate) const fn phases_last(&self) -> Option<u64> {
+        if self.phases_last == 0 { None } else { Some(self.phases_last) }
+    }
+
     /// Sampling is over: it has seen every size that it can if it `is_complete`.
     pub(crate) fn set_sampled(&mut self, is_complete: bool) {
         let observed = self.phases.current_mut();

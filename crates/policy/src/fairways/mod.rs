@@ -21,7 +21,8 @@
 //!
 //! The fewest ways of a service with an objective are Locpart's to decide (`services.rs`).
 //!
-//! Another plan has to be worth the lines that move by it (`keeping.rs`). Promised ways limit what
+//! Another plan has to be worth the lines that move by it (`keeping.rs`), and is judged by what
+//! happened under it (`judge.rs`). Promised ways limit what
 //! plans there are, those of sampling too (`promises.rs`). Beyond 64 programs the plan is LFOC+'s.
 //!
 //! Where memory is the bottleneck, programs that fill it get limits of bandwidth (`bandwidth.rs`).
@@ -37,8 +38,10 @@ mod bandwidth_user;
 mod clusters;
 mod cpu_time;
 mod divide;
+mod judge;
 mod keeping;
 mod learner;
+mod memory;
 mod needs;
 mod objective;
 mod observed;
@@ -68,6 +71,7 @@ use crate::running::{Change, RunningPrograms};
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, PolicyNeed, make};
 use bandwidth::BandwidthControl;
 use cpu_time::CpuTime;
+use judge::Judge;
 use learner::LearnedProgram;
 use planner::Planner;
 use services::Services;
@@ -120,6 +124,7 @@ pub struct Fairways {
     services: Services,
     bandwidth: BandwidthControl,
     cpu_time: CpuTime,
+    judge: Judge,
     session: Option<Growth>,
     /// Nanoseconds in which programs were sampled.
     sampled_nanos: u64,

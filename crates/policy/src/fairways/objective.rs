@@ -135,6 +135,14 @@ impl Objective {
         }
     }
 
+    /// Whether the second of two outcomes is better, where the objective may get worse by so many
+    /// percent for throughput.
+    pub(crate) fn is_better_within(self, percent: u32, one: &Outcome, other: &Outcome) -> bool {
+        let alone = Aim::Alone(self);
+        let best = if alone.is_better(other, one) { other } else { one };
+        Aim::exchange(self, best, percent).unwrap_or(alone).is_better(other, one)
+    }
+
     /// Compares the objective's value over throughput; not of an objective that is a sum.
     fn over_throughput(self, one: &Outcome, other: &Outcome) -> Ordering {
         // Products of three fit if each has a few bits less.

@@ -14,6 +14,8 @@ use crate::lfoc;
 /// The mean rates at each size that a program had in one phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
+    /// The number of the phase among those of its program.
+    pub(crate) number: u32,
     /// The mean of each size.
     sizes: [Option<ObservedRates>; SIZES],
     /// By ways that it had for itself: how many of them it filled.
@@ -27,6 +29,7 @@ pub(crate) struct Observed {
 impl Default for Observed {
     fn default() -> Self {
         Self {
+            number: 0,
             sizes: [None; SIZES],
             reached: [None; MAX_WAYS],
             is_sampled: false,

@@ -56,6 +56,9 @@ impl Fairways {
             learner.reach(own);
         }
         learner.first_windows = learner.first_windows.saturating_sub(1);
+        if is_settled {
+            self.judge.add(at, sample, learner.phase());
+        }
         let is_known_now = is_first && learner.first_windows == 0;
         let lasting = self.parameters.decision_period.saturating_mul(LASTING);
         let has_turned = learner.first_windows == 0 && learner.take_turn(lasting);
@@ -69,6 +72,7 @@ impl Fairways {
             }
         } else if has_turned && self.session.is_none() && !self.bandwidth.is_trying() {
             // The plan was for another phase.
+            self.judge.is_trial = false;
             self.decide(at, None, act);
         }
     }
@@ -173,7 +177,11 @@ impl Fairways {
             Some(_) => {}
             // While a limit is tried, nothing else changes.
             None if self.bandwidth.is_trying() => {}
-            None => self.decide(at, None, act),
+            None => {
+                if !self.judge_plan(at, act) {
+                    self.decide(at, None, act);
+                }
+            }
         }
         self.judge_bandwidth(at, act);
     }
@@ -193,7 +201,11 @@ impl Fairways {
         act: &mut dyn FnMut(Action<'_>),
     ) {
         let Some(llc) = self.running.llc() else { return };
+        if change.is_none() && self.judge.is_trial {
+            return;
+        }
         if change.is_some() {
+            self.judge.is_trial = false;
             self.planner.promises.admit(&llc, self.running.programs(), self.services.parties());
         }
         if let Some(session) = &self.session {
@@ -217,19 +229,21 @@ impl Fairways {
         if let Some(next) = next {
             self.begin(at, &llc, next, act);
         } else if are_others || is_another || self.is_divided || self.services.is_refused {
-            self.make_plan(None, act);
+            self.make_plan(at, None, act);
         }
     }
 
     /// Makes the plan that was decided on; `reason` is that of another level of memory bandwidth.
     pub(super) fn make_plan(
         &mut self,
+        at: Time,
         reason: Option<&'static str>,
         act: &mut dyn FnMut(Action<'_>),
     ) {
         let follows_sampling = core::mem::take(&mut self.follows_sampling);
-        let Self { parameters: p, running, planner, services, bandwidth, .. } = self;
+        let Self { parameters: p, running, planner, services, bandwidth, judge, .. } = self;
         bandwidth.disturb();
+        judge.plan_made(at, p, planner);
         self.plan = running.plan(act, |llc, programs, partition, announcer| {
             services.announce(announcer);
             let of_ways =
@@ -244,7 +258,7 @@ impl Fairways {
     /// Decides on a plan by all that is known; `true` if the plan has changed. Where a phase has
     /// turned, the plan before was for another one, and any better one is made.
     fn reconsider(&mut self, llc: &Llc, has_turned: bool) -> bool {
-        let Self { parameters: p, running, planner, learners, services, .. } = self;
+        let Self { parameters: p, running, planner, learners, services, judge, .. } = self;
         // Profiles that nothing else has are brought up to date in place.
         planner.known.clear();
         planner.knowledge.clear();
@@ -272,7 +286,10 @@ impl Fairways {
             planner.known.push(program);
             planner.knowledge.push(knowledge);
         }
-        planner.decide(p, llc, running.programs(), has_turned)
+        let lever = running.levers().and_then(|levers| levers.bandwidth);
+        let memory_mbps = lever.and_then(|lever| lever.capacity_mbps);
+        let doubt = judge.doubt(learners);
+        planner.decide(p, llc, running.programs(), memory_mbps, has_turned, doubt)
     }
 }
 

@@ -15,7 +15,7 @@ parameters! {
         /// How much worse the objective may be than the best that is found, where throughput makes
         /// up for it: of the plans within, the least of unfairness, or of the largest slowdown,
         /// over STP; 0 for the best by the objective alone.
-        fairness_tolerance_percent: u32 = 0, "percent", "ours (decision Fairways 7)", most 100;
+        fairness_tolerance_percent: u32 = 1, "percent", "ours (decision Fairways 7)", most 100;
 
         /// What slowdown is relative to: `best` or `whole-cache`.
         reference: Reference = Reference::Best, "", "LFOC, equation 2 (decision LFOC 1)";

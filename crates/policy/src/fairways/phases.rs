@@ -122,8 +122,11 @@ impl ObservedPhases {
             }
             self.phases.len() - 1
         });
-        self.phases[..=place].rotate_right(1);
         self.begun = self.begun.wrapping_add(1);
+        if known.is_none() {
+            self.phases[place].number = self.begun;
+        }
+        self.phases[..=place].rotate_right(1);
     }
 }
 

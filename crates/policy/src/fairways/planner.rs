@@ -6,11 +6,12 @@ use fairways_core::{AppId, Llc, Partition, Q32, Ways};
 
 use super::clusters::{Clusters, MOST_PROGRAMS};
 use super::divide::Limits;
+use super::memory::MemoryWeighing;
 use super::objective::Gain;
 use super::parameters::Parameters;
 use super::promises::KeptPromises;
 use super::reasons::reason;
-use super::search::Search;
+use super::search::{Search, first};
 use crate::announce::{Announcer, raw, raw_ways};
 use crate::lfoc::{self, Class, Evidence};
 use crate::program::RunningProgram;
@@ -30,6 +31,7 @@ pub(crate) struct Planner {
     pub(crate) start: Partition,
     pub(crate) clusters: Clusters,
     pub(crate) search: Search,
+    pub(crate) memory: MemoryWeighing,
     /// The slowdown to expect of each, in units of 2^-32.
     pub(crate) slowdowns: Vec<u64>,
     kind: PlanKind,
@@ -81,14 +83,16 @@ pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-p
 
 impl Planner {
     /// Decides on a plan for these programs, of which those of `known` have curves. Returns whether
-    /// it is another plan than before. Another one need not be worth its cost if a phase
-    /// `has_turned`.
+    /// it is another plan than before. Memory can move so much, if that is known. Another plan need not be worth its cost if a phase
+    /// `has_turned`, but has to gain more than what estimates are off by (`doubt`).
     pub(crate) fn decide(
         &mut self,
         p: &Parameters,
         llc: &Llc,
         programs: &[RunningProgram],
+        memory_mbps: Option<u32>,
         has_turned: bool,
+        doubt: u64,
     ) -> bool {
         let known = self.known.len();
         let before = self.kind;
@@ -105,12 +109,7 @@ impl Planner {
             self.placed.clear();
             return self.kind == PlanKind::Rules || self.kind != before;
         }
-        let limits = Limits {
-            clusters: llc.max_clusters() as usize,
-            ways: llc.ways.get(),
-            least_ways: llc.min_ways(),
-            trials: p.trials,
-        };
+        let limits = Self::limits(p, llc);
         // Where profiles decide alone, earlier events leave no trace.
         let is_observed =
             self.knowledge.iter().any(|one| matches!(one, Knowledge::Observed { .. }));
@@ -118,14 +117,14 @@ impl Planner {
         let is_kept = is_observed && self.follow(limits);
         // The programs of a cluster have left.
         let is_emptied = self.planned_ways.len() < clusters;
-        self.search_all(p, llc, limits, is_kept);
+        self.search_all(p, llc, memory_mbps, is_kept);
         let mut is_another = true;
         if is_observed && self.needs_no_clusters(p, limits) {
             self.gain = Gain::Small;
             is_another = !is_kept || self.planned_sets.len() > 1;
-            self.search.settle_on_one(known, limits.ways);
+            self.search.settle_on(&[first(known)], &[limits.ways]);
         } else if is_kept {
-            self.gain = self.gain(p, limits, has_turned);
+            self.gain = self.gain(p, limits, has_turned, doubt);
             is_another = self.gain != Gain::None;
         } else {
             self.gain = Gain::Needed;
@@ -136,12 +135,69 @@ impl Planner {
             self.planned_ways.clear();
             self.planned_ways.extend_from_slice(self.search.best_ways());
         }
+        self.settle(programs);
+        is_another || is_emptied
+    }
+
+    /// What limits a search.
+    pub(crate) const fn limits(p: &Parameters, llc: &Llc) -> Limits {
+        Limits {
+            clusters: llc.max_clusters() as usize,
+            ways: llc.ways.get(),
+            least_ways: llc.min_ways(),
+            trials: p.trials,
+        }
+    }
+
+    /// Whether the plan is by the search.
+    pub(crate) fn is_by_search(&self) -> bool {
+        self.kind == PlanKind::Search
+    }
+
+    /// What the plan was estimated to gain over the one before it, in units of 2^-32.
+    pub(crate) const fn promised_gain(&self) -> u64 {
+        match self.gain {
+            Gain::Worth(share) | Gain::Faster(share) => share,
+            _ => 0,
+        }
+    }
+
+    /// Makes one cluster of all programs the plan.
+    pub(crate) fn leave_one_cluster(&mut self, programs: &[RunningProgram], limits: Limits) {
+        self.planned_sets.clear();
+        self.planned_sets.push(first(self.known.len()));
+        self.planned_ways.clear();
+        self.planned_ways.push(limits.ways);
+        self.gain = Gain::None;
+        self.settle(programs);
+    }
+
+    /// Makes an earlier plan the plan again, if it is one of these programs.
+    pub(crate) fn go_back(
+        &mut self,
+        (placed, ways): (&[(AppId, usize)], &[u32]),
+        programs: &[RunningProgram],
+        limits: Limits,
+    ) -> bool {
+        self.placed.clear();
+        self.placed.extend_from_slice(placed);
+        self.planned_ways.clear();
+        self.planned_ways.extend_from_slice(ways);
+        self.gain = Gain::None;
+        let is_possible = self.follow(limits);
+        if is_possible {
+            self.settle(programs);
+        }
+        is_possible
+    }
+
+    /// How programs fare under the plan, and the cluster of each.
+    fn settle(&mut self, programs: &[RunningProgram]) {
         let Self { clusters, slowdowns, planned_sets, planned_ways, .. } = self;
         for (&set, &owned) in planned_sets.iter().zip(&*planned_ways) {
             clusters.slowdowns(set, owned, |program, slowdown, _| slowdowns[program] = slowdown);
         }
         self.place(programs);
-        is_another || is_emptied
     }
 
     /// Puts each program into its cluster: one that is not known into the largest, as in LFOC

@@ -11,7 +11,7 @@ use super::session::{Growth, GrowthStep};
 use crate::running::leave_unpartitioned;
 
 /// The time that sampling may take whatever share of the time it is.
-const FIRST_NANOS: u64 = 1_000_000_000;
+pub(super) const FIRST_NANOS: u64 = 1_000_000_000;
 
 /// A sampling that was given up is put off for at most 4 times 2^5 decisions.
 const MOST_GIVEN_UP: u32 = 5;
@@ -149,9 +149,10 @@ impl Fairways {
 
     /// Plans for the program that is being sampled.
     pub(super) fn divide(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { running, planner, session, bandwidth, .. } = self;
+        let Self { running, planner, session, bandwidth, judge, .. } = self;
         let Some(session) = session else { return };
         bandwidth.disturb();
+        judge.disturb();
         self.plan = running.plan(act, |llc, programs, partition, announcer| {
             let reason = session.plan(llc, programs, &planner.promises, partition);
             bandwidth.limit(llc, partition, announcer);

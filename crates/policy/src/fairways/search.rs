@@ -53,12 +53,12 @@ impl Search {
         &self.best_ways
     }
 
-    /// Makes one cluster of so many programs the best plan.
-    pub(crate) fn settle_on_one(&mut self, programs: usize, ways: u32) {
+    /// Makes another plan the best one.
+    pub(crate) fn settle_on(&mut self, sets: &[u64], ways: &[u32]) {
         self.best_sets.clear();
-        self.best_sets.push(first(programs));
+        self.best_sets.extend_from_slice(sets);
         self.best_ways.clear();
-        self.best_ways.push(ways);
+        self.best_ways.extend_from_slice(ways);
     }
 
     /// Begins again, without a plan.

@@ -3,6 +3,7 @@
 use fairways_core::{Llc, Q32};
 
 use super::divide::Limits;
+use super::memory::Contention;
 use super::objective::Aim;
 use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
@@ -13,9 +14,43 @@ use crate::slowdown::slowdown_table;
 
 impl Planner {
     /// Searches from LFOC+'s plan, from one cluster, from a cluster for each program, and from the
-    /// plan before if it was of the same programs.
-    pub(super) fn search_all(&mut self, p: &Parameters, llc: &Llc, limits: Limits, is_same: bool) {
-        let Self { rules, known, knowledge, promises, start, clusters, search, .. } = self;
+    /// plan before if it was of the same programs; with what memory can move, if that is known.
+    pub(super) fn search_all(
+        &mut self,
+        p: &Parameters,
+        llc: &Llc,
+        memory_mbps: Option<u32>,
+        is_same: bool,
+    ) {
+        self.rules.plan(llc, &self.known, &mut self.start);
+        self.search_at(p, llc, Contention::default(), is_same);
+        if let Some(capacity_mbps) = memory_mbps {
+            self.weigh_memory(p, llc, capacity_mbps);
+        }
+    }
+
+    /// Searches while programs slow each other down so much at memory.
+    pub(super) fn search_at(
+        &mut self,
+        p: &Parameters,
+        llc: &Llc,
+        contention: Contention,
+        is_same: bool,
+    ) {
+        let limits = Self::limits(p, llc);
+        self.restart_clusters(p, llc, contention);
+        self.search.begin();
+        self.search_from_starts(Aim::Alone(p.objective), limits, is_same);
+        let Self { search, clusters, .. } = self;
+        if let Some(aim) = search.weigh(p.objective, p.fairness_tolerance_percent) {
+            search.run(aim, limits, clusters);
+            self.search_from_starts(aim, limits, is_same);
+        }
+    }
+
+    /// Begins with the programs that are known, which slow each other down so much at memory.
+    pub(super) fn restart_clusters(&mut self, p: &Parameters, llc: &Llc, contention: Contention) {
+        let Self { known, knowledge, promises, clusters, .. } = self;
         let tolerated = 100 + u128::from(p.tolerance_percent);
         // Programs without profiles may stream, or begin another phase.
         let are_sure = knowledge
@@ -23,7 +58,8 @@ impl Planner {
             .all(|knowledge| matches!(knowledge, Knowledge::Profiled | Knowledge::Served));
         let sharing = known.iter().zip(&*knowledge).filter_map(|(program, &knowledge)| {
             let profile = program.profile.as_deref()?;
-            let slowdowns = slowdown_table(&profile.ipc, llc.ways, p.reference);
+            let alone = slowdown_table(&profile.ipc, llc.ways, p.reference);
+            let slowdowns = contention.slow_down_all(&alone, &profile.bandwidth_mbps, llc);
             let promise = promises.ways_of(program.app).map(|ways| {
                 let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
                 let may_share = are_sure && knowledge == Knowledge::Profiled;
@@ -44,27 +80,24 @@ impl Planner {
             let slowest = slowest.raw();
             Some(SharingProgram { slowdowns, pressures, slowest, promise, is_best_effort, weight })
         });
-        clusters.restart(limits.ways, sharing);
-        rules.plan(llc, known, start);
-        search.begin();
-        self.search_from_starts(Aim::Alone(p.objective), limits, is_same);
-        let Self { search, clusters, .. } = self;
-        if let Some(aim) = search.weigh(p.objective, p.fairness_tolerance_percent) {
-            search.run(aim, limits, clusters);
-            self.search_from_starts(aim, limits, is_same);
-        }
+        clusters.restart(llc.ways.get(), sharing);
+    }
+
+    /// The programs of a cluster of the plan to start from.
+    pub(super) fn set_in_start(&self, cluster: u32) -> u64 {
+        let placements = self.start.placements();
+        let set = self.known.iter().enumerate().filter(|(_, program)| {
+            placements.iter().any(|at| at.app == program.app && at.cluster == cluster)
+        });
+        set.fold(0, |set, (program, _)| set | 1 << program)
     }
 
     /// Searches from each start.
     fn search_from_starts(&mut self, aim: Aim, limits: Limits, is_same: bool) {
-        let Self { known, promises, start, clusters, search, .. } = self;
-        for (cluster, mask) in (0..).zip(start.masks()) {
-            let set = known.iter().enumerate().filter(|(_, program)| {
-                start.placements().iter().any(|at| at.app == program.app && at.cluster == cluster)
-            });
-            let set = set.fold(0, |set, (program, _)| set | 1 << program);
-            search.start_with(set, mask.count());
+        for (cluster, mask) in (0..).zip(self.start.masks()) {
+            self.search.start_with(self.set_in_start(cluster), mask.count());
         }
+        let Self { known, promises, clusters, search, .. } = self;
         search.run(aim, limits, clusters);
         // A local search may end before the best plan: others begin elsewhere.
         search.start_with(first(known.len()), limits.ways);

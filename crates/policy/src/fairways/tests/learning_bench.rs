@@ -32,6 +32,8 @@ pub(super) struct LearningBench {
     pub(super) has_occupancies: bool,
     /// The most that an occupancy grows in a window.
     pub(super) growth: Q32,
+    /// What a program's cycles are multiplied by, in percent, by the masks of all programs.
+    pub(super) hindrance: fn(app: u32, masks: &[WayMask]) -> u64,
     occupancies: BTreeMap<u32, Q32>,
     /// The windows that were requested last of each program.
     pub(super) watched: BTreeMap<u32, WindowLength>,
@@ -52,6 +54,7 @@ impl LearningBench {
             refuses: false,
             has_occupancies: true,
             growth: Q32::from_int(32),
+            hindrance: |_, _| 100,
             occupancies: BTreeMap::new(),
             watched: BTreeMap::new(),
         };
@@ -112,7 +115,14 @@ impl LearningBench {
                 let most = Q32::from_raw(held.raw() + self.growth.raw());
                 *held = Q32::from_int(u32::try_from(ways).unwrap()).min(most);
                 let occupancy = *held;
-                let counters = counters(behaviour((occupancy.raw() >> 32).max(1)));
+                let mut rates = behaviour((occupancy.raw() >> 32).max(1));
+                let masks: Vec<WayMask> = self
+                    .programs
+                    .keys()
+                    .filter_map(|&app| self.partition.mask_of(AppId(app)))
+                    .collect();
+                rates[0] = rates[0] * (self.hindrance)(app, &masks) / 100;
+                let counters = counters(rates);
                 let length = match self.watched.get(&app) {
                     Some(&WindowLength::Time(length)) => length,
                     _ => Duration::from_millis(1),
@@ -148,6 +158,17 @@ impl LearningBench {
             plan: self.plan,
             ..Sample::new(AppId(app), counters, Duration::from_millis(1))
         }));
+    }
+
+    /// Lets decision periods of normal operation pass.
+    pub(super) fn periods(&mut self, count: u32) {
+        for _ in 0..count {
+            for _ in 0..5 {
+                self.now = self.now.after(Duration::from_millis(49));
+                self.windows(1);
+            }
+            self.report(&Event::Woke);
+        }
     }
 
     /// Lets the alarm ring after this time.

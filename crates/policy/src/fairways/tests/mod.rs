@@ -1,5 +1,6 @@
 mod bandwidth;
 mod cpu_time;
+mod judged;
 mod learning;
 mod learning_bench;
 mod plans;

@@ -1,0 +1,353 @@
+//! A plan is judged by what happened: by what its programs did under it, beside what they did under
+//! the plan before it, in the same phases.
+//!
+//! What is held against each other is the objective of `objective.rs`, with each program's measured
+//! cycles per instruction over its least by its curves. A plan that made things worse is taken back.
+//! No partitioning is a plan like the others: where the plan at hand is not clearly fairer, it is
+//! tried, once for the phases that programs are in, and the better one of both stays. How much a
+//! plan that was taken back had promised in vain is what estimates are off by in these phases:
+//! another plan must gain as much more.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{Action, AppId, Llc, Q32, Sample, Time};
+
+use super::Fairways;
+use super::learner::LearnedProgram;
+use super::objective::{Objective, Outcome};
+use super::parameters::Parameters;
+use super::planner::Planner;
+use super::sampling::FIRST_NANOS;
+
+/// The phases that programs were in for which it is kept what became of plans.
+const MOST_SITUATIONS: usize = 8;
+
+/// Decision periods in which the lines of another plan move, and for which it is measured then.
+const SETTLING: u32 = 1;
+const MEASURED: u32 = 2;
+
+/// No partitioning is tried where phases last for this many times as long as that takes.
+const LASTING: u32 = 8;
+
+/// A plan that is measured to be better by this much than no partitioning is estimated to be needs
+/// no trial. Estimates of that are off by as much as 15 % on the chip: lines of programs that share
+/// do not always go as their misses say.
+const CLEARLY_PERCENT: u64 = 25;
+
+/// A plan is worse than the one before it if it is by more than what measurements are off by.
+const NOISE_PERCENT: u64 = 1;
+
+pub(crate) const TRIED: &str = "no partitioning is tried: the plan may be no fairer than that";
+pub(crate) const TAKEN_BACK: &str = "it was worse than the plan before it, as measured: taken back";
+
+/// What happened under the plans of late.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Judge {
+    /// The plan in force, and the one before it, if that was in force in the same phases.
+    now: JudgedPlan,
+    before: JudgedPlan,
+    has_before: bool,
+    /// The phases that programs are or were in, the ones at hand first.
+    situations: Vec<Situation>,
+    /// Whether no partitioning is being tried.
+    pub(crate) is_trial: bool,
+    /// The best of each program, by its phase: reused.
+    best_ipc: Vec<(AppId, u32, Q32)>,
+}
+
+/// A plan, and what its programs did under it.
+#[derive(Clone, Debug, Default)]
+struct JudgedPlan {
+    placed: Vec<(AppId, usize)>,
+    ways: Vec<u32>,
+    /// From when on windows show what it does; `None` while it is not in force.
+    settled: Option<Time>,
+    seen: Vec<SeenProgram>,
+    /// What it was estimated to gain over the plan before, in units of 2^-32.
+    promised: u64,
+}
+
+/// The cycles and instructions of a program under a plan.
+#[derive(Clone, Copy, Debug)]
+struct SeenProgram {
+    app: AppId,
+    phase: u32,
+    cycles: u64,
+    instructions: u64,
+    window: Duration,
+}
+
+/// The phases that programs were in, and what became of plans then.
+#[derive(Clone, Debug, Default)]
+struct Situation {
+    phases: Vec<(AppId, u32)>,
+    /// What estimates are off by, in units of 2^-32.
+    doubt: u64,
+    /// Whether no partitioning was tried.
+    is_tried: bool,
+}
+
+impl JudgedPlan {
+    fn is(&self, placed: &[(AppId, usize)], ways: &[u32]) -> bool {
+        self.placed == placed && self.ways == ways
+    }
+
+    /// Adds a window that shows this plan alone.
+    fn add(&mut self, sample: &Sample, phase: u32) {
+        let (Some(cycles), Some(instructions)) =
+            (sample.counters.cycles, sample.counters.instructions)
+        else {
+            return;
+        };
+        let known = self.seen.iter().position(|one| one.app == sample.app);
+        let place = known.unwrap_or_else(|| {
+            let (app, window) = (sample.app, Duration::ZERO);
+            self.seen.push(SeenProgram { app, phase, cycles: 0, instructions: 0, window });
+            self.seen.len() - 1
+        });
+        let seen = &mut self.seen[place];
+        if seen.phase != phase {
+            (seen.phase, seen.cycles, seen.instructions, seen.window) =
+                (phase, 0, 0, Duration::ZERO);
+        }
+        seen.cycles = seen.cycles.saturating_add(cycles);
+        seen.instructions = seen.instructions.saturating_add(instructions);
+        seen.window = seen.window.saturating_add(sample.window);
+    }
+
+    /// What a program took, if it was seen for that long in this phase.
+    fn cpi(&self, (app, phase): (AppId, u32), least: Duration) -> Option<Q32> {
+        let seen = self.seen.iter().find(|one| one.app == app && one.phase == phase)?;
+        let is_enough = seen.window >= least && seen.instructions > 0;
+        is_enough.then(|| Q32::ratio(seen.cycles, seen.instructions))
+    }
+}
+
+impl Judge {
+    /// Another plan was made, or the same one after others were in force.
+    pub(crate) fn plan_made(&mut self, at: Time, p: &Parameters, planner: &Planner) {
+        let settled = Some(at.after(p.decision_period.saturating_mul(SETTLING)));
+        if !planner.is_by_search() {
+            self.disturb();
+            self.now.placed.clear();
+            self.has_before = false;
+            return;
+        }
+        let Self { now, before, .. } = self;
+        if !now.is(&planner.placed, &planner.planned_ways) {
+            core::mem::swap(now, before);
+            self.has_before = true;
+            now.placed.clone_from(&planner.placed);
+            now.ways.clone_from(&planner.planned_ways);
+            now.promised = planner.promised_gain();
+        }
+        now.settled = settled;
+        now.seen.clear();
+    }
+
+    /// Windows from now on are not of the plan.
+    pub(crate) const fn disturb(&mut self) {
+        self.now.settled = None;
+    }
+
+    /// Adds a window of a program in normal operation.
+    pub(crate) fn add(&mut self, at: Time, sample: &Sample, phase: u32) {
+        let is_shown = self.now.settled.is_some_and(|from| at >= from.after(sample.window));
+        if is_shown && !sample.straddled {
+            self.now.add(sample, phase);
+        }
+    }
+
+    /// Brings the phases at hand to the front. If they are others than before, what was measured in
+    /// those says nothing of these. Whether they are the same.
+    fn turn_to(&mut self, learners: &[LearnedProgram]) -> bool {
+        let place = self.place(learners).unwrap_or_else(|| {
+            if self.situations.len() < MOST_SITUATIONS {
+                self.situations.push(Situation::default());
+            }
+            let last = self.situations.len() - 1;
+            let situation = &mut self.situations[last];
+            (situation.doubt, situation.is_tried) = (0, false);
+            situation.phases.clear();
+            situation.phases.extend(learners.iter().map(|one| (one.app, one.phase())));
+            last
+        });
+        self.situations[..=place].rotate_right(1);
+        if place > 0 {
+            self.now.seen.clear();
+            (self.has_before, self.is_trial) = (false, false);
+        }
+        place == 0
+    }
+
+    /// Where the phases at hand are.
+    fn place(&self, learners: &[LearnedProgram]) -> Option<usize> {
+        self.situations.iter().position(|situation| {
+            situation.phases.len() == learners.len()
+                && situation.phases.iter().zip(learners).all(|(&(app, phase), learner)| {
+                    (app, phase) == (learner.app, learner.phase())
+                })
+        })
+    }
+
+    /// The plan in force, and the one before it.
+    fn plans(&self) -> impl Iterator<Item = &JudgedPlan> {
+        core::iter::once(&self.now).chain(self.has_before.then_some(&self.before))
+    }
+
+    /// What estimates are off by in the phases at hand, in units of 2^-32.
+    pub(crate) fn doubt(&self, learners: &[LearnedProgram]) -> u64 {
+        self.place(learners).map_or(0, |place| self.situations[place].doubt)
+    }
+
+    /// Notes that a plan promised what it did not keep.
+    fn note(&mut self, promised: u64, lost: u64) {
+        let situation = &mut self.situations[0];
+        situation.doubt = situation.doubt.max(promised.saturating_add(lost));
+    }
+}
+
+/// How programs fared under a plan, by their cycles per instruction; `None` if one was not seen.
+fn outcome(
+    objective: Objective,
+    planner: &Planner,
+    best_ipc: &[(AppId, u32, Q32)],
+    plan: &JudgedPlan,
+    least: Duration,
+) -> Option<Outcome> {
+    let mut outcome = Outcome::NONE;
+    for &(app, phase, best) in best_ipc {
+        let cpi = plan.cpi((app, phase), least)?;
+        let wish = &planner.known.iter().find(|program| program.app == app)?.wish;
+        let slowdown = (u128::from(cpi.raw()) * u128::from(best.raw())) >> 32;
+        let slowdown = u64::try_from(slowdown).unwrap_or(u64::MAX).max(1);
+        let weight = objective.weight(wish.importance);
+        if wish.best_effort {
+            outcome.add_best_effort(slowdown, weight);
+        } else {
+            outcome.add(slowdown, weight);
+        }
+    }
+    Some(outcome)
+}
+
+impl Fairways {
+    /// Judges the plan at hand, if enough was seen of it. Whether another one was made.
+    pub(super) fn judge_plan(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) -> bool {
+        let Some(llc) = self.running.llc() else { return false };
+        if !self.judge.turn_to(&self.learners) {
+            return false;
+        }
+        let Some([now, before]) = self.measured(&llc) else { return false };
+        let Some(now) = now else { return false };
+        let p = &self.parameters;
+        let tolerance = p.fairness_tolerance_percent;
+        if self.judge.is_trial {
+            self.judge.is_trial = false;
+            self.judge.situations[0].is_tried = true;
+            let Some(before) = before else { return false };
+            self.judge.has_before = false;
+            if p.objective.is_better_within(tolerance, &before, &now) {
+                // No partitioning stays.
+                let lost = p.objective.gain(&before, &now);
+                self.judge.note(self.judge.before.promised, lost);
+                return false;
+            }
+            return self.take_back(at, &llc, act);
+        }
+        if core::mem::take(&mut self.judge.has_before) {
+            let Some(before) = before else { return false };
+            let percent = (1 << 32) / 100;
+            let lost = p.objective.gain(&now, &before);
+            if lost > NOISE_PERCENT * percent && p.objective.is_better_within(tolerance, &now, &before) {
+                let promised = self.judge.now.promised;
+                self.judge.note(promised, lost);
+                return self.take_back(at, &llc, act);
+            }
+        }
+        self.try_no_partitioning(at, &llc, &now, act)
+    }
+
+    /// How programs fared under the plan at hand and the one before it; `None` if a program is not
+    /// known yet.
+    fn measured(&mut self, llc: &Llc) -> Option<[Option<Outcome>; 2]> {
+        let Self { learners, planner, judge, parameters: p, running, .. } = self;
+        if learners.len() != running.programs().len() {
+            return None;
+        }
+        let least = p.decision_period.saturating_mul(MEASURED);
+        judge.best_ipc.clear();
+        for learner in learners.iter_mut() {
+            if learner.first_windows > 0 || !learner.is_seen() {
+                return None;
+            }
+            learner.refresh(llc.ways);
+            let best = p.reference.ipc(&learner.profile.as_ref()?.ipc, llc.ways);
+            let here = (learner.app, learner.phase());
+            // A program that was faster than by its curves has a better best.
+            let faster = judge.plans().filter_map(|plan| plan.cpi(here, least));
+            let faster = faster.map(|cpi| Q32::ratio(1 << 32, cpi.raw().max(1)));
+            let best = faster.fold(best, Q32::max);
+            judge.best_ipc.push((here.0, here.1, best));
+        }
+        let of = |plan| outcome(p.objective, planner, &judge.best_ipc, plan, least);
+        let mut plans = judge.plans();
+        Some([plans.next().and_then(of), plans.next().and_then(of)])
+    }
+
+    /// Tries no partitioning, unless the plan is clearly better, or that would take too much of the
+    /// time, or of a phase.
+    fn try_no_partitioning(
+        &mut self,
+        at: Time,
+        llc: &Llc,
+        now: &Outcome,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> bool {
+        let p = &self.parameters;
+        let takes = p.decision_period.saturating_mul(SETTLING + MEASURED);
+        let lasts = takes.saturating_mul(LASTING).as_nanos();
+        let is_due = !self.judge.situations[0].is_tried
+            && self.planner.planned_ways.len() > 1
+            && self.planner.promises.is_empty()
+            && self.learners.iter().all(|one| one.phases_last().is_none_or(|of| u128::from(of) >= lasts));
+        let Some(since) = self.learning_since.filter(|_| is_due) else { return false };
+        let allowed = at.since(since).as_nanos() * u128::from(p.sampling_percent) / 100;
+        if u128::from(self.sampled_nanos) > allowed + u128::from(FIRST_NANOS) {
+            return false;
+        }
+        let limits = Planner::limits(p, llc);
+        let Some((whole, gain)) = self.planner.gain_over_one_cluster(p, limits) else {
+            return false;
+        };
+        if p.objective.gain(&whole, now) >= CLEARLY_PERCENT * ((1 << 32) / 100) {
+            return false;
+        }
+        self.judge.now.promised = gain;
+        self.planner.leave_one_cluster(self.running.programs(), limits);
+        self.sampled_nanos = self
+            .sampled_nanos
+            .saturating_add(u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX));
+        self.judge.is_trial = true;
+        self.make_plan(at, Some(TRIED), act);
+        true
+    }
+
+    /// Goes back to the plan before.
+    fn take_back(
+        &mut self,
+        at: Time,
+        llc: &Llc,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> bool {
+        let plan = &self.judge.before;
+        let limits = Planner::limits(&self.parameters, llc);
+        if !self.planner.go_back((&plan.placed, &plan.ways), self.running.programs(), limits) {
+            return false;
+        }
+        self.make_plan(at, Some(TAKEN_BACK), act);
+        self.judge.has_before = false;
+        true
+    }
+}

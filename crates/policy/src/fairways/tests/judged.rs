@@ -1,0 +1,81 @@
+//! Plans that are judged by what happened under them.
+
+use fairways_core::{WayMask, Wish};
+
+use super::learning_bench::{LearningBench, light, streaming};
+use crate::fairways::judge::{TAKEN_BACK, TRIED};
+use crate::fairways::*;
+
+/// Gains a little by every way up to six.
+fn mild(ways: u64) -> [u64; 3] {
+    [1000 + 10 * 6_u64.saturating_sub(ways), 2, 400]
+}
+
+/// Whether programs share all ways.
+fn is_whole(masks: &[WayMask]) -> bool {
+    masks.iter().all(|mask| *mask == masks[0])
+}
+
+fn bench() -> LearningBench {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), streaming);
+    bench.start(1, Wish::default(), mild);
+    bench
+}
+
+/// A plan hinders what it is to help, which no curve shows.
+#[test]
+fn a_plan_that_is_less_fair_than_no_partitioning_does_not_stay() {
+    let mut bench = bench();
+    bench.hindrance = |app, masks| if app == 1 && !is_whole(masks) { 108 } else { 100 };
+    bench.windows(60);
+    bench.periods(1);
+    assert_eq!(bench.partition.masks().len(), 2);
+    bench.periods(5);
+    assert_eq!((bench.reason, bench.partition.masks().len()), (TRIED, 1));
+    let plans = bench.reasons.len();
+    bench.periods(100);
+    assert_eq!(bench.reasons[plans..], [""; 0]);
+    assert_eq!(bench.partition.masks().len(), 1);
+}
+
+/// It is tried once for the phases that programs are in.
+#[test]
+fn a_plan_that_is_fairer_than_no_partitioning_stays() {
+    let mut bench = bench();
+    bench.windows(60);
+    bench.periods(1);
+    let before = bench.partition.clone();
+    bench.periods(10);
+    assert_eq!((bench.reason, &bench.partition), (TAKEN_BACK, &before));
+    bench.periods(100);
+    assert_eq!(bench.partition, before);
+    let tried = bench.reasons.iter().filter(|&&reason| reason == TRIED);
+    assert_eq!(tried.count(), 1);
+}
+
+/// No trial is worth its time where the plan is much fairer than no partitioning is thought to be.
+#[test]
+fn no_partitioning_is_not_tried_where_the_plan_is_clearly_fairer() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), streaming);
+    bench.start(1, Wish::default(), |ways| [1000 + 100 * 8_u64.saturating_sub(ways), 2, 400]);
+    bench.windows(60);
+    bench.periods(100);
+    assert_eq!(bench.partition.masks().len(), 2);
+    assert!(!bench.reasons.contains(&TRIED));
+}
+
+/// A program that comes while no partitioning is tried ends that.
+#[test]
+fn a_trial_ends_when_programs_change() {
+    let mut bench = bench();
+    bench.windows(60);
+    bench.periods(6);
+    assert_eq!(bench.reason, TRIED);
+    bench.start(2, Wish::default(), light);
+    bench.windows(60);
+    assert!(!bench.policy.judge.is_trial);
+    bench.periods(20);
+    assert_eq!(bench.partition.masks().len(), 2);
+}
