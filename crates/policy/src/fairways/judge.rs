@@ -161,8 +161,8 @@ impl Judge {
 
     /// Brings the phases at hand to the front. If they are others than before, what was measured in
     /// those says nothing of these. Whether they are the same.
-    fn turn_to(&mut self, learners: &[LearnedProgram]) -> bool {
-        let place = self.place(learners).unwrap_or_else(|| {
+    fn turn_to(&mut self, p: &Parameters, learners: &[LearnedProgram]) -> bool {
+        let place = self.place(p, learners).unwrap_or_else(|| {
             if self.situations.len() < MOST_SITUATIONS {
                 self.situations.push(Situation::default());
             }
@@ -170,7 +170,7 @@ impl Judge {
             let situation = &mut self.situations[last];
             (situation.doubt, situation.is_tried) = (0, false);
             situation.phases.clear();
-            situation.phases.extend(learners.iter().map(|one| (one.app, one.phase())));
+            situation.phases.extend(learners.iter().map(|one| (one.app, phase(p, one))));
             last
         });
         self.situations[..=place].rotate_right(1);
@@ -182,11 +182,11 @@ impl Judge {
     }
 
     /// Where the phases at hand are.
-    fn place(&self, learners: &[LearnedProgram]) -> Option<usize> {
+    fn place(&self, p: &Parameters, learners: &[LearnedProgram]) -> Option<usize> {
         self.situations.iter().position(|situation| {
             situation.phases.len() == learners.len()
-                && situation.phases.iter().zip(learners).all(|(&(app, phase), learner)| {
-                    (app, phase) == (learner.app, learner.phase())
+                && situation.phases.iter().zip(learners).all(|(&(app, number), learner)| {
+                    (app, number) == (learner.app, phase(p, learner))
                 })
         })
     }
@@ -197,8 +197,8 @@ impl Judge {
     }
 
     /// What estimates are off by in the phases at hand, in units of 2^-32.
-    pub(crate) fn doubt(&self, learners: &[LearnedProgram]) -> u64 {
-        self.place(learners).map_or(0, |place| self.situations[place].doubt)
+    pub(crate) fn doubt(&self, p: &Parameters, learners: &[LearnedProgram]) -> u64 {
+        self.place(p, learners).map_or(0, |place| self.situations[place].doubt)
     }
 
     /// Notes that a plan promised what it did not keep.
@@ -206,6 +206,12 @@ impl Judge {
         let situation = &mut self.situations[0];
         situation.doubt = situation.doubt.max(promised.saturating_add(lost));
     }
+}
+
+/// The phase that a program is judged in. Of phases so short that a plan is measured in many of
+/// them, all are one.
+pub(crate) fn phase(p: &Parameters, learner: &LearnedProgram) -> u32 {
+    learner.phase(p.decision_period.saturating_mul(MEASURED) / 2)
 }
 
 /// How programs fared under a plan, by their cycles per instruction; `None` if one was not seen.
@@ -236,7 +242,7 @@ impl Fairways {
     /// Judges the plan at hand, if enough was seen of it. Whether another one was made.
     pub(super) fn judge_plan(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) -> bool {
         let Some(llc) = self.running.llc() else { return false };
-        if !self.judge.turn_to(&self.learners) {
+        if !self.judge.turn_to(&self.parameters, &self.learners) {
             return false;
         }
         let Some([now, before]) = self.measured(&llc) else { return false };
@@ -260,7 +266,9 @@ impl Fairways {
             let Some(before) = before else { return false };
             let percent = (1 << 32) / 100;
             let lost = p.objective.gain(&now, &before);
-            if lost > NOISE_PERCENT * percent && p.objective.is_better_within(tolerance, &now, &before) {
+            if lost > NOISE_PERCENT * percent
+                && p.objective.is_better_within(tolerance, &now, &before)
+            {
                 let promised = self.judge.now.promised;
                 self.judge.note(promised, lost);
                 return self.take_back(at, &llc, act);
@@ -284,7 +292,7 @@ impl Fairways {
             }
             learner.refresh(llc.ways);
             let best = p.reference.ipc(&learner.profile.as_ref()?.ipc, llc.ways);
-            let here = (learner.app, learner.phase());
+            let here = (learner.app, phase(p, learner));
             // A program that was faster than by its curves has a better best.
             let faster = judge.plans().filter_map(|plan| plan.cpi(here, least));
             let faster = faster.map(|cpi| Q32::ratio(1 << 32, cpi.raw().max(1)));
@@ -311,7 +319,10 @@ impl Fairways {
         let is_due = !self.judge.situations[0].is_tried
             && self.planner.planned_ways.len() > 1
             && self.planner.promises.is_empty()
-            && self.learners.iter().all(|one| one.phases_last().is_none_or(|of| u128::from(of) >= lasts));
+            && self.learners.iter().all(|one| {
+                phase(p, one) == u32::MAX
+                    || one.phases_last().is_none_or(|of| u128::from(of) >= lasts)
+            });
         let Some(since) = self.learning_since.filter(|_| is_due) else { return false };
         let allowed = at.since(since).as_nanos() * u128::from(p.sampling_percent) / 100;
         if u128::from(self.sampled_nanos) > allowed + u128::from(FIRST_NANOS) {
@@ -326,21 +337,15 @@ impl Fairways {
         }
         self.judge.now.promised = gain;
         self.planner.leave_one_cluster(self.running.programs(), limits);
-        self.sampled_nanos = self
-            .sampled_nanos
-            .saturating_add(u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX));
+        self.sampled_nanos =
+            self.sampled_nanos.saturating_add(u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX));
         self.judge.is_trial = true;
         self.make_plan(at, Some(TRIED), act);
         true
     }
 
     /// Goes back to the plan before.
-    fn take_back(
-        &mut self,
-        at: Time,
-        llc: &Llc,
-        act: &mut dyn FnMut(Action<'_>),
-    ) -> bool {
+    fn take_back(&mut self, at: Time, llc: &Llc, act: &mut dyn FnMut(Action<'_>)) -> bool {
         let plan = &self.judge.before;
         let limits = Planner::limits(&self.parameters, llc);
         if !self.planner.go_back((&plan.placed, &plan.ways), self.running.programs(), limits) {

@@ -97,9 +97,11 @@ impl LearnedProgram {
         self.phases.begun
     }
 
-    /// The number of the phase at hand among its phases.
-    pub(crate) fn phase(&self) -> u32 {
-        self.phases.current().number
+    /// The number of the phase at hand among its phases; one number for all if they do not last
+    /// for so long.
+    pub(crate) fn phase(&self, least: Duration) -> u32 {
+        let is_short = self.phases_last().is_some_and(|nanos| u128::from(nanos) < least.as_nanos());
+        if is_short { u32::MAX } else { self.phases.current().number }
     }
 
     /// About how long its phases last, nanoseconds; `None` if it has had only one.

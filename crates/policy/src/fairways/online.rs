@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Llc, Q32, Sample, Time, WayMask, WindowLength};
 
-use super::Fairways;
 use super::learner::LearnedProgram;
 use super::parameters::Parameters;
 use super::planner::Knowledge;
 use super::reasons::{KEPT, KEPT_AFTER_SAMPLING};
+use super::{Fairways, judge};
 use crate::program::RunningProgram;
 use crate::running::Change;
 
@@ -57,7 +57,7 @@ impl Fairways {
         }
         learner.first_windows = learner.first_windows.saturating_sub(1);
         if is_settled {
-            self.judge.add(at, sample, learner.phase());
+            self.judge.add(at, sample, judge::phase(&self.parameters, learner));
         }
         let is_known_now = is_first && learner.first_windows == 0;
         let lasting = self.parameters.decision_period.saturating_mul(LASTING);
@@ -288,7 +288,7 @@ impl Fairways {
         }
         let lever = running.levers().and_then(|levers| levers.bandwidth);
         let memory_mbps = lever.and_then(|lever| lever.capacity_mbps);
-        let doubt = judge.doubt(learners);
+        let doubt = judge.doubt(p, learners);
         planner.decide(p, llc, running.programs(), memory_mbps, has_turned, doubt)
     }
 }
