@@ -4,7 +4,8 @@
 //!
 //! `embedded` stands for the embedded profiles. The cache has as many ways as the profiles. Of each
 //! kind there are MIXES mixes, with a memory limit and of 16 programs a quarter of that. A mix has
-//! programs at random, or a third of them streams.
+//! programs at random, or a third of them streams. Of up to 10 programs both have the policy's
+//! `fairness_tolerance_percent`, of more none.
 
 #![allow(clippy::print_stdout)]
 

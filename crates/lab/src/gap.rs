@@ -11,6 +11,10 @@ use thiserror::Error;
 
 use crate::compare::{CompareError, ComparisonSettings, compare};
 
+/// With more programs than this the exact method takes minutes where less fair plans are tolerated:
+/// there neither tolerates any.
+const MOST_WEIGHED: usize = 10;
+
 /// A plan of `fairways` beside the optimum's and LFOC+'s.
 #[derive(Clone, Copy, Debug)]
 pub struct OptimumGap {
@@ -53,7 +57,10 @@ pub fn optimum_gap(
     objective: Objective,
     patience: Option<Duration>,
 ) -> Result<OptimumGap, GapError> {
-    let parameters = Parameters { objective, ..Parameters::default() };
+    let mut parameters = Parameters { objective, ..Parameters::default() };
+    if mix.programs.len() > MOST_WEIGHED {
+        parameters.fairness_tolerance_percent = 0;
+    }
     let tolerance = f64::from(parameters.fairness_tolerance_percent) / 100.0;
     let ours = Fairways::new(parameters);
     let policies: [Box<dyn Policy>; 2] = [Box::new(ours), Box::new(Lfoc::new(Rules::plus()))];

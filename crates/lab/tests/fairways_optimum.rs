@@ -10,7 +10,8 @@ mod common;
 use fairways_core::{Llc, Ways};
 use fairways_lab::{ComparisonSettings, OptimumGap, optimum_gap, random_mixes, streaming_mixes};
 use fairways_policy::fairways::Objective;
-use fairways_profiles::{Mix, ProfileTable, embedded};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, Mix, ProfileTable, embedded};
+use rayon::prelude::*;
 
 const SEED: u64 = 20_261_125;
 
@@ -80,6 +81,31 @@ fn plans_are_as_fair_as_the_optimum() {
 fn plans_are_as_fair_as_the_optimum_with_twenty_ways() {
     let mixes = random_mixes(embedded(), &[12], 10, SEED);
     assert_fair(&summary(embedded(), 20, &mixes, Objective::Unfairness));
+}
+
+/// Where memory is short, no partitioning is never much better, and the optimum little: measured
+/// programs want more than memory can move in half of these mixes.
+#[test]
+fn memory_is_in_the_estimate() {
+    let Some(shared) = common::shared("fairways with little memory") else { return };
+    let (table, _) = common::spec(&shared);
+    let llc = Llc::with_ways(Ways::new(11).unwrap());
+    let bandwidth = MemoryBandwidth::new(12_000.0, BandwidthModel::Simple);
+    let settings = ComparisonSettings { llc, bandwidth, wishes: Vec::new() };
+    let mut mixes = random_mixes(&table, &[4, 6, 8], 8, SEED);
+    mixes.extend(streaming_mixes(&table, llc.ways, &[6, 8], 8, SEED));
+    let gaps = mixes.par_iter().filter_map(|mix| {
+        // Memory can't serve all mixes.
+        let gap = optimum_gap(&table, mix, &settings, Objective::Unfairness, None).ok()?;
+        println!("{} {gap:?}", mix.name);
+        Some([gap.ratio, gap.over_stock])
+    });
+    let gaps: Vec<[f64; 2]> = gaps.collect();
+    assert!(gaps.len() > 30, "{}", gaps.len());
+    let mean = gaps.iter().map(|[ratio, _]| ratio).sum::<f64>() / gaps.len() as f64;
+    let most = gaps.iter().map(|[_, over_stock]| *over_stock).fold(0.0, f64::max);
+    println!("{mean:.4} of the optimum, at most {most:.4} of no partitioning");
+    assert!(mean <= 1.02 && most <= 1.01, "{mean} {most}");
 }
 
 #[test]

@@ -31,14 +31,25 @@ const MEASURED: u32 = 2;
 const LASTING: u32 = 8;
 
 /// A plan that is measured to be better by this much than no partitioning is estimated to be needs
-/// no trial. Estimates of that are off by as much as 15 % on the chip: lines of programs that share
-/// do not always go as their misses say.
-const CLEARLY_PERCENT: u64 = 25;
+/// no trial: estimates of that are off by as much as 15 % on the chip, where the lines of programs
+/// that share do not always go as their misses say. Once it was tried, twice as much as the
+/// estimate was off by is enough, but for less than this no trial shows it to be right.
+const CLEARLY: u64 = (1 << 32) / 4;
+const LEAST_CLEARLY: u64 = (1 << 32) / 20;
+
+/// One part in so many of the time may go into trials, beyond the first second.
+const TRIED_PART: u128 = 100;
+
+/// A program that is faster by more than one part in so many than it was known to be is not in the
+/// phase that it seems to be in.
+const OTHER_PHASE: u64 = 8;
 
 /// A plan is worse than the one before it if it is by more than what measurements are off by.
 const NOISE_PERCENT: u64 = 1;
 
 pub(crate) const TRIED: &str = "no partitioning is tried: the plan may be no fairer than that";
+pub(crate) const ENDED: &str =
+    "a program began another phase while no partitioning was tried: the plan before it";
 pub(crate) const TAKEN_BACK: &str = "it was worse than the plan before it, as measured: taken back";
 
 /// What happened under the plans of late.
@@ -52,8 +63,15 @@ pub(crate) struct Judge {
     situations: Vec<Situation>,
     /// Whether no partitioning is being tried.
     pub(crate) is_trial: bool,
-    /// The best of each program, by its phase: reused.
+    /// Nanoseconds in which it was.
+    tried_nanos: u64,
+    /// What no partitioning was estimated to do before it was tried.
+    estimated: Outcome,
+    /// What estimates of it were off by when it was tried last, in units of 2^-32.
+    error: Option<u64>,
+    /// The best of each program, by its phase, and before the plan was made: reused.
     best_ipc: Vec<(AppId, u32, Q32)>,
+    best_before: Vec<(AppId, u32, Q32)>,
 }
 
 /// A plan, and what its programs did under it.
@@ -144,6 +162,24 @@ impl Judge {
         }
         now.settled = settled;
         now.seen.clear();
+        self.make_room(planner.placed.len());
+    }
+
+    /// Makes room for what is kept of so many programs, as nothing is to be allocated later.
+    fn make_room(&mut self, programs: usize) {
+        let Self { now, before, situations, best_ipc, best_before, .. } = self;
+        for plan in [now, before] {
+            plan.seen.reserve(programs.saturating_sub(plan.seen.len()));
+            plan.placed.reserve(programs.saturating_sub(plan.placed.len()));
+            plan.ways.reserve(programs.saturating_sub(plan.ways.len()));
+        }
+        for best in [best_ipc, best_before] {
+            best.reserve(programs.saturating_sub(best.len()));
+        }
+        situations.resize_with(MOST_SITUATIONS, Situation::default);
+        for Situation { phases, .. } in situations {
+            phases.reserve(programs.saturating_sub(phases.len()));
+        }
     }
 
     /// Windows from now on are not of the plan.
@@ -162,10 +198,10 @@ impl Judge {
     /// Brings the phases at hand to the front. If they are others than before, what was measured in
     /// those says nothing of these. Whether they are the same.
     fn turn_to(&mut self, p: &Parameters, learners: &[LearnedProgram]) -> bool {
+        if self.situations.is_empty() {
+            return false;
+        }
         let place = self.place(p, learners).unwrap_or_else(|| {
-            if self.situations.len() < MOST_SITUATIONS {
-                self.situations.push(Situation::default());
-            }
             let last = self.situations.len() - 1;
             let situation = &mut self.situations[last];
             (situation.doubt, situation.is_tried) = (0, false);
@@ -199,6 +235,13 @@ impl Judge {
     /// What estimates are off by in the phases at hand, in units of 2^-32.
     pub(crate) fn doubt(&self, p: &Parameters, learners: &[LearnedProgram]) -> u64 {
         self.place(p, learners).map_or(0, |place| self.situations[place].doubt)
+    }
+
+    /// Whether a program was faster than it was known to be before the plan was made.
+    fn are_faster_than_known(&self) -> bool {
+        self.best_ipc.iter().zip(&self.best_before).any(|((_, _, now), (_, _, before))| {
+            now.raw() > before.raw().saturating_add(before.raw() / OTHER_PHASE)
+        })
     }
 
     /// Notes that a plan promised what it did not keep.
@@ -252,6 +295,12 @@ impl Fairways {
         if self.judge.is_trial {
             self.judge.is_trial = false;
             self.judge.situations[0].is_tried = true;
+            if self.judge.are_faster_than_known() {
+                return self.take_back(at, &llc, ENDED, act);
+            }
+            let estimated = &self.judge.estimated;
+            let error = p.objective.gain(estimated, &now).max(p.objective.gain(&now, estimated));
+            self.judge.error = Some(error);
             let Some(before) = before else { return false };
             self.judge.has_before = false;
             if p.objective.is_better_within(tolerance, &before, &now) {
@@ -260,7 +309,7 @@ impl Fairways {
                 self.judge.note(self.judge.before.promised, lost);
                 return false;
             }
-            return self.take_back(at, &llc, act);
+            return self.take_back(at, &llc, TAKEN_BACK, act);
         }
         if core::mem::take(&mut self.judge.has_before) {
             let Some(before) = before else { return false };
@@ -271,7 +320,7 @@ impl Fairways {
             {
                 let promised = self.judge.now.promised;
                 self.judge.note(promised, lost);
-                return self.take_back(at, &llc, act);
+                return self.take_back(at, &llc, TAKEN_BACK, act);
             }
         }
         self.try_no_partitioning(at, &llc, &now, act)
@@ -324,34 +373,43 @@ impl Fairways {
                     || one.phases_last().is_none_or(|of| u128::from(of) >= lasts)
             });
         let Some(since) = self.learning_since.filter(|_| is_due) else { return false };
-        let allowed = at.since(since).as_nanos() * u128::from(p.sampling_percent) / 100;
-        if u128::from(self.sampled_nanos) > allowed + u128::from(FIRST_NANOS) {
+        let allowed = at.since(since).as_nanos() / TRIED_PART + u128::from(FIRST_NANOS);
+        if u128::from(self.judge.tried_nanos) > allowed {
             return false;
         }
         let limits = Planner::limits(p, llc);
         let Some((whole, gain)) = self.planner.gain_over_one_cluster(p, limits) else {
             return false;
         };
-        if p.objective.gain(&whole, now) >= CLEARLY_PERCENT * ((1 << 32) / 100) {
+        let clearly = self.judge.error.map(|error| (2 * error).clamp(LEAST_CLEARLY, CLEARLY));
+        if p.objective.gain(&whole, now) >= clearly.unwrap_or(CLEARLY) {
             return false;
         }
         self.judge.now.promised = gain;
+        self.judge.estimated = whole;
+        self.judge.best_before.clone_from(&self.judge.best_ipc);
         self.planner.leave_one_cluster(self.running.programs(), limits);
-        self.sampled_nanos =
-            self.sampled_nanos.saturating_add(u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX));
+        let nanos = u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX);
+        self.judge.tried_nanos = self.judge.tried_nanos.saturating_add(nanos);
         self.judge.is_trial = true;
         self.make_plan(at, Some(TRIED), act);
         true
     }
 
     /// Goes back to the plan before.
-    fn take_back(&mut self, at: Time, llc: &Llc, act: &mut dyn FnMut(Action<'_>)) -> bool {
+    fn take_back(
+        &mut self,
+        at: Time,
+        llc: &Llc,
+        reason: &'static str,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> bool {
         let plan = &self.judge.before;
         let limits = Planner::limits(&self.parameters, llc);
         if !self.planner.go_back((&plan.placed, &plan.ways), self.running.programs(), limits) {
             return false;
         }
-        self.make_plan(at, Some(TAKEN_BACK), act);
+        self.make_plan(at, Some(reason), act);
         self.judge.has_before = false;
         true
     }

@@ -40,7 +40,7 @@ impl Objective {
 
 /// How programs fare: their largest and smallest slowdown, and their throughput, in which each
 /// counts by its weight; in units of 2^-32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) largest: u64,
     pub(crate) smallest: u64,
