@@ -99,8 +99,7 @@ fn a_period_in_which_nothing_changes_allocates_nothing() {
 }
 
 /// Programs whose windows show another size and another speed each time: plans change, programs are
-/// sampled, and phases come and go; and all of that twice again with new programs that behave
-/// alike. The first time, what may be tried of no partitioning is used up.
+/// sampled, and phases come and go; and all of that again with new programs that behave alike.
 #[test]
 fn what_fairways_observes_allocates_nothing() {
     let mut policy = Fairways::default();
@@ -115,7 +114,7 @@ fn what_fairways_observes_allocates_nothing() {
         });
     };
     handle(0, &Event::Machine(Llc::with_ways(Ways::new(11).expect("from 1 to 32")).into()));
-    for round in 0..3 * AGAIN {
+    for round in 0..2 * AGAIN {
         let (at, again) = (round * 1_000_000, round % AGAIN);
         if again == 0 {
             for app in (0..8).map(AppId) {
@@ -148,7 +147,7 @@ fn what_fairways_observes_allocates_nothing() {
         events.extend((round % 250 == 0).then_some(Event::Woke));
         let counted =
             allocation_counter::measure(|| events.iter().for_each(|event| handle(at, event)));
-        let is_warm = round > 2 * AGAIN + FIRST;
+        let is_warm = round > AGAIN + FIRST;
         assert!(!is_warm || counted.count_total == 0, "{counted:?} in round {round}");
     }
     assert!(plans > 20 && sampled > 0, "{plans} plans, {sampled} of them to sample again");

@@ -335,11 +335,10 @@ impl Fairways {
         }
         let least = p.decision_period.saturating_mul(MEASURED);
         judge.best_ipc.clear();
-        for learner in learners.iter_mut() {
+        for learner in learners.iter() {
             if learner.first_windows > 0 || !learner.is_seen() {
                 return None;
             }
-            learner.refresh(llc.ways);
             let best = p.reference.ipc(&learner.profile.as_ref()?.ipc, llc.ways);
             let here = (learner.app, phase(p, learner));
             // A program that was faster than by its curves has a better best.

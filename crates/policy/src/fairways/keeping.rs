@@ -3,7 +3,7 @@
 use super::divide::Limits;
 use super::objective::{Gain, Outcome};
 use super::parameters::Parameters;
-use super::planner::Planner;
+use super::planner::{Outlook, Planner};
 use super::search::first;
 
 impl Planner {
@@ -70,13 +70,7 @@ impl Planner {
 
     /// What the search's plan gains over the plan before, if that is worth the lines that move, or
     /// they are of no account, beyond what estimates are off by.
-    pub(super) fn gain(
-        &mut self,
-        p: &Parameters,
-        limits: Limits,
-        is_free: bool,
-        doubt: u64,
-    ) -> Gain {
+    pub(super) fn gain(&mut self, p: &Parameters, limits: Limits, outlook: &Outlook) -> Gain {
         let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
         lines.clear();
         lines.resize(self.known.len(), [0; 2]);
@@ -100,15 +94,17 @@ impl Planner {
             return Gain::None;
         }
         let (share, by_most) = aim.gain(&before, &after);
-        let Some(share) = share.checked_sub(doubt) else { return Gain::None };
-        if is_free {
+        let Some(share) = share.checked_sub(outlook.doubt) else { return Gain::None };
+        if outlook.has_turned {
             return by_most;
         }
         let moved: u64 = lines.iter().map(|[before, after]| after.saturating_sub(*before)).sum();
         // Estimates are off by as much as half of what a plan must gain if every line moves.
         let moved = moved.max(u64::from(limits.ways) << 31);
-        let gain = u128::from(share) * 100 * u128::from(limits.ways);
-        if gain >= u128::from(p.move_cost_percent) * u128::from(moved) {
+        // What it gains, it gains as long as it lasts; what it costs, it costs once.
+        let gain = (u128::from(share) * 100 * u128::from(limits.ways))
+            .saturating_mul(outlook.lasts.as_millis());
+        if gain >= u128::from(p.move_cost_percent) * u128::from(moved) * 1000 {
             by_most
         } else {
             Gain::None

@@ -7,7 +7,7 @@ use fairways_core::{Action, AppId, Llc, Q32, Sample, Time, WayMask, WindowLength
 
 use super::learner::LearnedProgram;
 use super::parameters::Parameters;
-use super::planner::Knowledge;
+use super::planner::{Knowledge, Outlook};
 use super::reasons::{KEPT, KEPT_AFTER_SAMPLING};
 use super::{Fairways, judge};
 use crate::program::RunningProgram;
@@ -20,6 +20,9 @@ const MOST_IDLE: u32 = 100;
 /// A plan for a phase is made at once, whatever it gains, where phases last for this many decision
 /// periods: what moves is not to move again soon.
 const LASTING: u32 = 2;
+
+/// No plan is taken to last longer.
+const LONGEST: Duration = Duration::from_secs(60);
 
 impl Fairways {
     /// Requests windows of normal operation.
@@ -223,7 +226,7 @@ impl Fairways {
             || self.services.is_refused
             || self.learners.iter().any(LearnedProgram::is_news);
         let has_turned = core::mem::take(&mut self.has_turned);
-        let is_another = is_new && self.reconsider(&llc, has_turned);
+        let is_another = is_new && self.reconsider(at, &llc, has_turned);
         // What ends now may begin again at once: sampling waits for the next decision.
         let next = if change.is_none() { self.next_sample(at, &llc) } else { None };
         if let Some(next) = next {
@@ -257,7 +260,7 @@ impl Fairways {
 
     /// Decides on a plan by all that is known; `true` if the plan has changed. Where a phase has
     /// turned, the plan before was for another one, and any better one is made.
-    fn reconsider(&mut self, llc: &Llc, has_turned: bool) -> bool {
+    fn reconsider(&mut self, at: Time, llc: &Llc, has_turned: bool) -> bool {
         let Self { parameters: p, running, planner, learners, services, judge, .. } = self;
         // Profiles that nothing else has are brought up to date in place.
         planner.known.clear();
@@ -289,7 +292,13 @@ impl Fairways {
         let lever = running.levers().and_then(|levers| levers.bandwidth);
         let memory_mbps = lever.and_then(|lever| lever.capacity_mbps);
         let doubt = judge.doubt(p, learners);
-        planner.decide(p, llc, running.programs(), memory_mbps, has_turned, doubt)
+        // What has lasted for long is taken to last as long again.
+        let lived = self.learning_since.map_or(LONGEST, |since| at.since(since));
+        let phases = learners.iter().filter(|learner| judge::phase(p, learner) != u32::MAX);
+        let phases = phases.filter_map(LearnedProgram::phases_last).map(Duration::from_nanos);
+        let lasts = phases.fold(lived.min(LONGEST), Duration::min).max(p.decision_period);
+        let outlook = Outlook { memory_mbps, has_turned, doubt, lasts };
+        planner.decide(p, llc, running.programs(), &outlook)
     }
 }
 

@@ -23,7 +23,8 @@ parameters! {
         /// Clusterings that a decision tries at most; the best so far is the plan.
         trials: u32 = 20_000, "clusterings", "ours", least 1;
 
-        /// The gain that a plan must bring if every line moves; in proportion if fewer move.
+        /// The gain that a plan must bring if every line moves and it lasts a second; in proportion
+        /// if fewer move, or if phases last longer.
         move_cost_percent: u32 = 1, "percent", "ours";
 
         /// How much slower a promised program may be where it shares ways than alone with its own.

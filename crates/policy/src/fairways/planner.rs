@@ -1,6 +1,7 @@
 //! From the curves of the programs to a plan.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use fairways_core::{AppId, Llc, Partition, Q32, Ways};
 
@@ -46,6 +47,19 @@ pub(crate) struct Planner {
     pub(crate) lines: Vec<[u64; 2]>,
 }
 
+/// What a plan is made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlook {
+    /// What memory can move, if that is known.
+    pub(crate) memory_mbps: Option<u32>,
+    /// Whether a phase has turned: the plan before was for another one.
+    pub(crate) has_turned: bool,
+    /// What estimates are off by, in units of 2^-32.
+    pub(crate) doubt: u64,
+    /// How long the plan may last.
+    pub(crate) lasts: Duration,
+}
+
 /// The source of a program's curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Knowledge {
@@ -83,16 +97,13 @@ pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-p
 
 impl Planner {
     /// Decides on a plan for these programs, of which those of `known` have curves. Returns whether
-    /// it is another plan than before. Memory can move so much, if that is known. Another plan need not be worth its cost if a phase
-    /// `has_turned`, but has to gain more than what estimates are off by (`doubt`).
+    /// it is another plan than before.
     pub(crate) fn decide(
         &mut self,
         p: &Parameters,
         llc: &Llc,
         programs: &[RunningProgram],
-        memory_mbps: Option<u32>,
-        has_turned: bool,
-        doubt: u64,
+        outlook: &Outlook,
     ) -> bool {
         let known = self.known.len();
         let before = self.kind;
@@ -117,14 +128,14 @@ impl Planner {
         let is_kept = is_observed && self.follow(limits);
         // The programs of a cluster have left.
         let is_emptied = self.planned_ways.len() < clusters;
-        self.search_all(p, llc, memory_mbps, is_kept);
+        self.search_all(p, llc, outlook.memory_mbps, is_kept);
         let mut is_another = true;
         if is_observed && self.needs_no_clusters(p, limits) {
             self.gain = Gain::Small;
             is_another = !is_kept || self.planned_sets.len() > 1;
             self.search.settle_on(&[first(known)], &[limits.ways]);
         } else if is_kept {
-            self.gain = self.gain(p, limits, has_turned, doubt);
+            self.gain = self.gain(p, limits, outlook);
             is_another = self.gain != Gain::None;
         } else {
             self.gain = Gain::Needed;

@@ -171,6 +171,17 @@ impl LearningBench {
         }
     }
 
+    /// The same until a plan has this reason.
+    pub(super) fn periods_until(&mut self, reason: &str) {
+        for _ in 0..20 {
+            if self.reason == reason {
+                return;
+            }
+            self.periods(1);
+        }
+        panic!("{:?}", self.reasons);
+    }
+
     /// Lets the alarm ring after this time.
     pub(super) fn wake(&mut self, millis: u64) {
         self.now = self.now.after(Duration::from_millis(millis));
