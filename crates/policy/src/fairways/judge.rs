@@ -1,12 +1,10 @@
 //! A plan is judged by what happened: by what its programs did under it, beside what they did under
 //! the plan before it, in the same phases.
 //!
-//! What is held against each other is the objective of `objective.rs`, with each program's measured
-//! cycles per instruction over its least by its curves. A plan that made things worse is taken back.
-//! No partitioning is a plan like the others: where the plan at hand is not clearly fairer, it is
-//! tried, once for the phases that programs are in, and the better one of both stays. How much a
-//! plan that was taken back had promised in vain is what estimates are off by in these phases:
-//! another plan must gain as much more.
+//! A slowdown is measured: cycles per instruction over the least that a program is known to take.
+//! A plan that made things worse is taken back. Where the plan at hand is not clearly fairer than
+//! no partitioning, that is tried, once for the phases that programs are in; the better one stays.
+//! What a plan promised in vain is what estimates are off by: another one must gain as much more.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -20,7 +18,7 @@ use super::parameters::Parameters;
 use super::planner::Planner;
 use super::sampling::FIRST_NANOS;
 
-/// The phases that programs were in for which it is kept what became of plans.
+/// How many situations are remembered.
 const MOST_SITUATIONS: usize = 8;
 
 /// Decision periods in which the lines of another plan move, and for which it is measured then.
@@ -54,7 +52,7 @@ pub(crate) const TAKEN_BACK: &str = "it was worse than the plan before it, as me
 
 /// What happened under the plans of late.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Judge {
+pub(crate) struct PlanJudge {
     /// The plan in force, and the one before it, if that was in force in the same phases.
     now: JudgedPlan,
     before: JudgedPlan,
@@ -142,7 +140,7 @@ impl JudgedPlan {
     }
 }
 
-impl Judge {
+impl PlanJudge {
     /// Another plan was made, or the same one after others were in force.
     pub(crate) fn plan_made(&mut self, at: Time, p: &Parameters, planner: &Planner) {
         let settled = Some(at.after(p.decision_period.saturating_mul(SETTLING)));
@@ -347,9 +345,9 @@ impl Fairways {
             let best = faster.fold(best, Q32::max);
             judge.best_ipc.push((here.0, here.1, best));
         }
-        let of = |plan| outcome(p.objective, planner, &judge.best_ipc, plan, least);
-        let mut plans = judge.plans();
-        Some([plans.next().and_then(of), plans.next().and_then(of)])
+        let mut plans =
+            judge.plans().map(|plan| outcome(p.objective, planner, &judge.best_ipc, plan, least));
+        Some([plans.next().flatten(), plans.next().flatten()])
     }
 
     /// Tries no partitioning, unless the plan is clearly better, or that would take too much of the

@@ -11,11 +11,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{Curve, Llc, Q32};
 
-use super::divide::Limits;
 use super::objective::Outcome;
-use super::parameters::Parameters;
-use super::planner::{Knowledge, Planner};
-use super::search::first;
 
 /// How many times a decision searches with memory, at most.
 const MOST_SEARCHES: usize = 4;
@@ -32,7 +28,7 @@ pub(crate) struct Contention {
 
 impl Contention {
     /// Of these demands, in MB/s.
-    fn new(demands: impl Iterator<Item = Q32>, capacity_mbps: u32) -> Self {
+    pub(super) fn new(demands: impl Iterator<Item = Q32>, capacity_mbps: u32) -> Self {
         let (mut sum, mut squares) = (0, 0);
         for demand in demands {
             let demand = scaled(demand);
@@ -46,7 +42,7 @@ impl Contention {
     }
 
     /// Whether memory has room for all.
-    fn is_none(self) -> bool {
+    pub(super) const fn is_none(self) -> bool {
         self.excess == 0
     }
 
@@ -74,28 +70,28 @@ fn scaled(demand: Q32) -> u128 {
 /// Plans, and how their programs fare with memory; reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryWeighing {
-    candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<PlanWithMemory>,
     /// How many there are.
-    count: usize,
-    searched: Vec<Contention>,
+    pub(super) count: usize,
+    pub(super) searched: Vec<Contention>,
     /// The slowdown of each program beside no others, and its demand.
-    demands: Vec<(u64, Q32)>,
+    pub(super) demands: Vec<(u64, Q32)>,
 }
 
 /// A plan, and how its programs fare with memory.
 #[derive(Clone, Debug)]
-struct Candidate {
-    sets: Vec<u64>,
-    ways: Vec<u32>,
-    outcome: Outcome,
-    contention: Contention,
+pub(super) struct PlanWithMemory {
+    pub(super) sets: Vec<u64>,
+    pub(super) ways: Vec<u32>,
+    pub(super) outcome: Outcome,
+    pub(super) contention: Contention,
 }
 
 impl MemoryWeighing {
     /// Begins a candidate.
-    fn next(&mut self) -> &mut Candidate {
+    pub(super) fn next(&mut self) -> &mut PlanWithMemory {
         if self.count == self.candidates.len() {
-            self.candidates.push(Candidate {
+            self.candidates.push(PlanWithMemory {
                 sets: Vec::new(),
                 ways: Vec::new(),
                 outcome: Outcome::BROKEN,
@@ -108,114 +104,17 @@ impl MemoryWeighing {
         next
     }
 
-    fn all(&self) -> &[Candidate] {
+    pub(super) fn all(&self) -> &[PlanWithMemory] {
         &self.candidates[..self.count]
     }
 
     /// The contention to search at next: that of the candidate that was added last, of those that
     /// no search was at.
-    fn next_contention(&self) -> Option<Contention> {
+    pub(super) fn next_contention(&self) -> Option<Contention> {
         if self.searched.len() == MOST_SEARCHES {
             return None;
         }
         let mut next = self.all().iter().rev().map(|one| one.contention);
         next.find(|one| !one.is_none() && !self.searched.contains(one))
     }
-}
-
-impl Planner {
-    /// The search's plan, or a better one with memory, where its capacity and all demands are known.
-    pub(super) fn weigh_memory(&mut self, p: &Parameters, llc: &Llc, capacity_mbps: u32) {
-        if self.knowledge.iter().any(|&knowledge| knowledge != Knowledge::Profiled) {
-            return;
-        }
-        let limits = Self::limits(p, llc);
-        self.memory.count = 0;
-        self.memory.searched.clear();
-        self.add_found(limits, capacity_mbps);
-        if self.memory.all().first().is_none_or(|found| found.contention.is_none()) {
-            return;
-        }
-        let all = first(self.known.len());
-        let whole = self.memory.next();
-        whole.sets.push(all);
-        whole.ways.push(limits.ways);
-        self.rate(limits, capacity_mbps);
-        self.add_rules(limits, capacity_mbps);
-        while let Some(next) = self.memory.next_contention() {
-            self.memory.searched.push(next);
-            self.search_at(p, llc, next, false);
-            self.restart_clusters(p, llc, Contention::default());
-            self.add_found(limits, capacity_mbps);
-        }
-        let tolerance = p.fairness_tolerance_percent;
-        let best = self.memory.all().iter().reduce(|best, one| {
-            let is_better = p.objective.is_better_within(tolerance, &best.outcome, &one.outcome);
-            if is_better { one } else { best }
-        });
-        if let Some(Candidate { sets, ways, contention, .. }) = best {
-            self.search.settle_on(sets, ways);
-            let contention = *contention;
-            self.restart_clusters(p, llc, contention);
-        }
-    }
-
-    /// Adds the search's plan.
-    fn add_found(&mut self, limits: Limits, capacity_mbps: u32) {
-        let found = self.memory.next();
-        found.sets.extend_from_slice(self.search.best_sets());
-        found.ways.extend_from_slice(self.search.best_ways());
-        self.rate(limits, capacity_mbps);
-    }
-
-    /// Adds LFOC+'s plan.
-    fn add_rules(&mut self, limits: Limits, capacity_mbps: u32) {
-        self.memory.next();
-        for (cluster, mask) in (0..).zip(self.start.masks()) {
-            let set = self.set_in_start(cluster);
-            let rules = &mut self.memory.candidates[self.memory.count];
-            if set != 0 {
-                rules.sets.push(set);
-                rules.ways.push(mask.count());
-            }
-        }
-        self.rate(limits, capacity_mbps);
-    }
-
-    /// Finds out how the programs of the plan that was begun fare with memory, and adds it, unless
-    /// it breaks a promise. There is no contention in the clusters.
-    fn rate(&mut self, limits: Limits, capacity_mbps: u32) {
-        let Self { clusters, known, memory, .. } = self;
-        let MemoryWeighing { candidates, count, demands, .. } = memory;
-        let Candidate { sets, ways, outcome, contention } = &mut candidates[*count];
-        let plan = || sets.iter().copied().zip(ways.iter().copied());
-        if clusters.outcome_of(plan(), limits.least_ways) == Outcome::BROKEN {
-            return;
-        }
-        demands.clear();
-        demands.resize(known.len(), (0, Q32::default()));
-        for (set, owned) in plan() {
-            clusters.slowdowns(set, owned, |program, slowdown, occupied| {
-                let profile = known[program].profile.as_deref();
-                let demand = profile.map(|profile| demand_at(&profile.bandwidth_mbps, occupied));
-                demands[program] = (slowdown, demand.unwrap_or_default());
-            });
-        }
-        *contention = Contention::new(demands.iter().map(|(_, demand)| *demand), capacity_mbps);
-        *outcome = Outcome::NONE;
-        for (program, &(slowdown, demand)) in demands.iter().enumerate() {
-            clusters.add_to(program, outcome, contention.slow_down(slowdown, demand));
-        }
-        *count += 1;
-    }
-}
-
-/// What a program wants of memory where it occupies some ways, times 2^32: on the line between
-/// its neighbours.
-fn demand_at(demands: &Curve, occupied: u64) -> Q32 {
-    let whole = u32::try_from(occupied >> 32).unwrap_or(u32::MAX - 1);
-    let [below, above] = [whole.max(1), whole + 1].map(|ways| demands.at(ways).raw());
-    let part = u128::from(occupied & 0xffff_ffff);
-    let sum = u128::from(below) * ((1 << 32) - part) + u128::from(above) * part;
-    Q32::from_raw(u64::try_from(sum >> 32).unwrap_or(u64::MAX))
 }

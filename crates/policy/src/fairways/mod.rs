@@ -42,6 +42,7 @@ mod judge;
 mod keeping;
 mod learner;
 mod memory;
+mod memory_plan;
 mod needs;
 mod objective;
 mod observed;
@@ -71,7 +72,7 @@ use crate::running::{Change, RunningPrograms};
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, PolicyNeed, make};
 use bandwidth::BandwidthControl;
 use cpu_time::CpuTime;
-use judge::Judge;
+use judge::PlanJudge;
 use learner::LearnedProgram;
 use planner::Planner;
 use services::Services;
@@ -124,7 +125,7 @@ pub struct Fairways {
     services: Services,
     bandwidth: BandwidthControl,
     cpu_time: CpuTime,
-    judge: Judge,
+    judge: PlanJudge,
     session: Option<Growth>,
     /// Nanoseconds in which programs were sampled.
     sampled_nanos: u64,
