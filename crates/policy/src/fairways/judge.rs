@@ -25,6 +25,9 @@ const MOST_SITUATIONS: usize = 8;
 const SETTLING: u32 = 1;
 const MEASURED: u32 = 2;
 
+/// A trial takes so many times as long at most: programs may sleep.
+const PATIENCE: u32 = 4;
+
 /// No partitioning is tried where phases last for this many times as long as that takes.
 const LASTING: u32 = 8;
 
@@ -48,6 +51,8 @@ const NOISE_PERCENT: u64 = 1;
 pub(crate) const TRIED: &str = "no partitioning is tried: the plan may be no fairer than that";
 pub(crate) const ENDED: &str =
     "a program began another phase while no partitioning was tried: the plan before it";
+pub(crate) const ASLEEP: &str =
+    "a program hardly ran while no partitioning was tried: the plan before it";
 pub(crate) const TAKEN_BACK: &str = "it was worse than the plan before it, as measured: taken back";
 
 /// What happened under the plans of late.
@@ -61,6 +66,8 @@ pub(crate) struct PlanJudge {
     situations: Vec<Situation>,
     /// Whether no partitioning is being tried.
     pub(crate) is_trial: bool,
+    /// When a trial shows nothing any more.
+    trial_ends: Time,
     /// Nanoseconds in which it was.
     tried_nanos: u64,
     /// What no partitioning was estimated to do before it was tried.
@@ -286,8 +293,14 @@ impl Fairways {
         if !self.judge.turn_to(&self.parameters, &self.learners) {
             return false;
         }
-        let Some([now, before]) = self.measured(&llc) else { return false };
-        let Some(now) = now else { return false };
+        let Some([Some(now), before]) = self.measured(&llc) else {
+            if !self.judge.is_trial || at < self.judge.trial_ends {
+                return false;
+            }
+            self.judge.is_trial = false;
+            self.judge.situations[0].is_tried = true;
+            return self.take_back(at, &llc, ASLEEP, act);
+        };
         let p = &self.parameters;
         let tolerance = p.fairness_tolerance_percent;
         if self.judge.is_trial {
@@ -388,6 +401,7 @@ impl Fairways {
         self.planner.leave_one_cluster(self.running.programs(), limits);
         let nanos = u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX);
         self.judge.tried_nanos = self.judge.tried_nanos.saturating_add(nanos);
+        self.judge.trial_ends = at.after(takes.saturating_mul(PATIENCE));
         self.judge.is_trial = true;
         self.make_plan(at, Some(TRIED), act);
         true

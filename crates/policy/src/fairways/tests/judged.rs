@@ -3,7 +3,7 @@
 use fairways_core::{WayMask, Wish};
 
 use super::learning_bench::{LearningBench, light, streaming};
-use crate::fairways::judge::{TAKEN_BACK, TRIED};
+use crate::fairways::judge::{ASLEEP, TAKEN_BACK, TRIED};
 use crate::fairways::reasons::KEPT_AFTER_SAMPLING;
 use crate::fairways::*;
 use crate::lfoc::SAMPLING;
@@ -81,6 +81,20 @@ fn a_trial_in_another_phase_shows_nothing() {
     bench.periods(8);
     assert_eq!(bench.partition.masks().len(), 2);
     assert_eq!(bench.policy.judge.doubt(&Parameters::default(), &bench.policy.learners), 0);
+}
+
+/// Its windows do not come, so nothing shows what no partitioning does.
+#[test]
+fn a_trial_ends_where_a_program_sleeps() {
+    let mut bench = bench();
+    bench.windows(60);
+    bench.periods_until(TRIED);
+    (0..11).for_each(|_| bench.wake(250));
+    assert_eq!(bench.partition.masks().len(), 1);
+    bench.wake(250);
+    assert_eq!((bench.reason, bench.partition.masks().len()), (ASLEEP, 2));
+    bench.periods(100);
+    assert!(bench.reasons.iter().filter(|&&reason| reason == TRIED).count() == 1);
 }
 
 /// A program that comes while no partitioning is tried ends that.
