@@ -183,10 +183,11 @@ fn what_was_measured_of_bandwidth_comes_out() {
 /// The aims that the policy misses on the embedded programs, in this quick run
 /// (docs/policies/fairways.md).
 const MISSED_AIMS: [(&str, &str); 4] = [
+    // The tolerance lets it be less fair by 1 %.
+    ("static, 11 ways", "fairways, unfairness over the optimum, mean"),
     ("static, 11 ways", "fairways, unfairness over the optimum, worst mix"),
     ("static, 11 ways", "fairways, STP over that of lfoc-plus, mean"),
     ("static, 20 ways", "fairways, STP over that of lfoc-plus, mean"),
-    ("memory of 12,000 MB/s", "fairways, unfairness over the optimum, mean, stalls"),
 ];
 
 /// Every aim has a value and a verdict, and the means of all policies are drawn.
