@@ -48,7 +48,7 @@ impl Contention {
 
     /// How slow a program with this demand is that is as slow as this beside no others.
     pub(crate) fn slow_down(self, slowdown: u64, demand: Q32) -> u64 {
-        let taken = (self.excess * scaled(demand) << 32) / self.squares.max(1);
+        let taken = ((self.excess * scaled(demand)) << 32) / self.squares.max(1);
         let taken = u64::try_from(taken).unwrap_or(u64::MAX);
         let left = (1_u64 << 32).saturating_sub(taken).max(LEAST_LEFT);
         let slowdown = (u128::from(slowdown) << 32) / u128::from(left);

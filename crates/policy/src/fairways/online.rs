@@ -23,6 +23,7 @@ const LASTING: u32 = 2;
 
 /// No plan is taken to last longer.
 const LONGEST: Duration = Duration::from_secs(60);
+const BESIDE_SERVICES: Duration = Duration::from_secs(1);
 
 impl Fairways {
     /// Requests windows of normal operation.
@@ -296,7 +297,9 @@ impl Fairways {
         let lived = self.learning_since.map_or(LONGEST, |since| at.since(since));
         let phases = learners.iter().filter(|learner| judge::phase(p, learner) != u32::MAX);
         let phases = phases.filter_map(LearnedProgram::phases_last).map(Duration::from_nanos);
-        let lasts = phases.fold(lived.min(LONGEST), Duration::min).max(p.decision_period);
+        // Beside a service none lasts: its ways follow its load.
+        let longest = if services.count() > 0 { BESIDE_SERVICES } else { LONGEST };
+        let lasts = phases.fold(lived.min(longest), Duration::min).max(p.decision_period);
         let outlook = Outlook { memory_mbps, has_turned, doubt, lasts };
         planner.decide(p, llc, running.programs(), &outlook)
     }
