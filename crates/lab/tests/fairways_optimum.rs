@@ -83,8 +83,7 @@ fn plans_are_as_fair_as_the_optimum_with_twenty_ways() {
     assert_fair(&summary(embedded(), 20, &mixes, Objective::Unfairness));
 }
 
-/// Where memory is short, no partitioning is never much better, and the optimum little: measured
-/// programs want more than memory can move in half of these mixes.
+/// Where memory is short, no partitioning is never much better, and the optimum little.
 #[test]
 fn memory_is_in_the_estimate() {
     let Some(shared) = common::shared("fairways with little memory") else { return };

@@ -12,7 +12,7 @@ use core::time::Duration;
 use fairways_core::{Action, AppId, Llc, Q32, Sample, Time};
 
 use super::Fairways;
-use super::learner::LearnedProgram;
+use super::learner::{ALL_PHASES, LearnedProgram};
 use super::objective::{Objective, Outcome};
 use super::parameters::Parameters;
 use super::planner::Planner;
@@ -32,8 +32,8 @@ const PATIENCE: u32 = 4;
 const LASTING: u32 = 8;
 
 /// A plan that is measured to be better by this much than no partitioning is estimated to be needs
-/// no trial: estimates of that are off by as much as 15 % on the chip, where the lines of programs
-/// that share do not always go as their misses say. Once it was tried, twice as much as the
+/// no trial: estimates of that are off by as much as an eighth on the chip, where the lines of
+/// programs that share do not always go as their misses say. Once it was tried, twice as much as the
 /// estimate was off by is enough, but for less than this no trial shows it to be right.
 const CLEARLY: u64 = (1 << 32) / 4;
 const LEAST_CLEARLY: u64 = (1 << 32) / 20;
@@ -48,12 +48,12 @@ const OTHER_PHASE: u64 = 8;
 /// A plan is worse than the one before it if it is by more than what measurements are off by.
 const NOISE_PERCENT: u64 = 1;
 
-pub(crate) const TRIED: &str = "no partitioning is tried: the plan may be no fairer than that";
+pub(crate) const TRIED: &str = "a trial of no partitioning: the plan may be no fairer than that";
 pub(crate) const ENDED: &str =
-    "a program began another phase while no partitioning was tried: the plan before it";
-pub(crate) const ASLEEP: &str =
-    "a program hardly ran while no partitioning was tried: the plan before it";
-pub(crate) const TAKEN_BACK: &str = "it was worse than the plan before it, as measured: taken back";
+    "back to this plan: a program began another phase while no partitioning was tried";
+pub(crate) const UNSEEN: &str =
+    "back to this plan: too little was measured while no partitioning was tried";
+pub(crate) const BETTER: &str = "back to this plan: what was tried after it was worse, as measured";
 
 /// What happened under the plans of late.
 #[derive(Clone, Debug, Default)]
@@ -293,13 +293,17 @@ impl Fairways {
         if !self.judge.turn_to(&self.parameters, &self.learners) {
             return false;
         }
+        let is_settled = !self.judge.has_before && self.judge.situations[0].is_tried;
+        if is_settled && !self.judge.is_trial {
+            return false;
+        }
         let Some([Some(now), before]) = self.measured(&llc) else {
             if !self.judge.is_trial || at < self.judge.trial_ends {
                 return false;
             }
             self.judge.is_trial = false;
             self.judge.situations[0].is_tried = true;
-            return self.take_back(at, &llc, ASLEEP, act);
+            return self.take_back(at, &llc, UNSEEN, act);
         };
         let p = &self.parameters;
         let tolerance = p.fairness_tolerance_percent;
@@ -320,7 +324,7 @@ impl Fairways {
                 self.judge.note(self.judge.before.promised, lost);
                 return false;
             }
-            return self.take_back(at, &llc, TAKEN_BACK, act);
+            return self.take_back(at, &llc, BETTER, act);
         }
         if core::mem::take(&mut self.judge.has_before) {
             let Some(before) = before else { return false };
@@ -331,7 +335,7 @@ impl Fairways {
             {
                 let promised = self.judge.now.promised;
                 self.judge.note(promised, lost);
-                return self.take_back(at, &llc, TAKEN_BACK, act);
+                return self.take_back(at, &llc, BETTER, act);
             }
         }
         self.try_no_partitioning(at, &llc, &now, act)
@@ -379,7 +383,7 @@ impl Fairways {
             && self.planner.planned_ways.len() > 1
             && self.planner.promises.is_empty()
             && self.learners.iter().all(|one| {
-                phase(p, one) == u32::MAX
+                phase(p, one) == ALL_PHASES
                     || one.phases_last().is_none_or(|of| u128::from(of) >= lasts)
             });
         let Some(since) = self.learning_since.filter(|_| is_due) else { return false };

@@ -15,6 +15,9 @@ const BLURRED: u64 = 2 << 32;
 /// Lines that move in a window up to this, in ways, are hardly any.
 const STEADY: u64 = (1 << 32) / 32;
 
+/// Stands for all phases of a program together.
+pub(crate) const ALL_PHASES: u32 = u32::MAX;
+
 /// No program occupies more; sums of occupancies have room then.
 const MOST: Q32 = Q32::from_raw((MAX_WAYS as u64) << 32);
 
@@ -101,7 +104,7 @@ impl LearnedProgram {
     /// for so long.
     pub(crate) fn phase(&self, least: Duration) -> u32 {
         let is_short = self.phases_last().is_some_and(|nanos| u128::from(nanos) < least.as_nanos());
-        if is_short { u32::MAX } else { self.phases.current().number }
+        if is_short { ALL_PHASES } else { self.phases.current().number }
     }
 
     /// About how long its phases last, nanoseconds; `None` if it has had only one.

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use fairways_core::{Action, AppId, Llc, Q32, Sample, Time, WayMask, WindowLength};
 
-use super::learner::LearnedProgram;
+use super::learner::{ALL_PHASES, LearnedProgram};
 use super::parameters::Parameters;
 use super::planner::{Knowledge, Outlook};
 use super::reasons::{KEPT, KEPT_AFTER_SAMPLING};
@@ -295,7 +295,7 @@ impl Fairways {
         let doubt = judge.doubt(p, learners);
         // What has lasted for long is taken to last as long again.
         let lived = self.learning_since.map_or(LONGEST, |since| at.since(since));
-        let phases = learners.iter().filter(|learner| judge::phase(p, learner) != u32::MAX);
+        let phases = learners.iter().filter(|learner| judge::phase(p, learner) != ALL_PHASES);
         let phases = phases.filter_map(LearnedProgram::phases_last).map(Duration::from_nanos);
         // Beside a service none lasts: its ways follow its load.
         let longest = if services.count() > 0 { BESIDE_SERVICES } else { LONGEST };

@@ -3,7 +3,7 @@
 use fairways_core::{WayMask, Wish};
 
 use super::learning_bench::{LearningBench, light, streaming};
-use crate::fairways::judge::{ASLEEP, TAKEN_BACK, TRIED};
+use crate::fairways::judge::{BETTER, TRIED, UNSEEN};
 use crate::fairways::reasons::KEPT_AFTER_SAMPLING;
 use crate::fairways::*;
 use crate::lfoc::SAMPLING;
@@ -50,7 +50,7 @@ fn a_plan_that_is_fairer_than_no_partitioning_stays() {
     bench.periods(1);
     let before = bench.partition.clone();
     bench.periods(10);
-    assert_eq!((bench.reason, &bench.partition), (TAKEN_BACK, &before));
+    assert_eq!((bench.reason, &bench.partition), (BETTER, &before));
     bench.periods(100);
     assert_eq!(bench.partition, before);
     let tried = bench.reasons.iter().filter(|&&reason| reason == TRIED);
@@ -92,7 +92,7 @@ fn a_trial_ends_where_a_program_sleeps() {
     (0..11).for_each(|_| bench.wake(250));
     assert_eq!(bench.partition.masks().len(), 1);
     bench.wake(250);
-    assert_eq!((bench.reason, bench.partition.masks().len()), (ASLEEP, 2));
+    assert_eq!((bench.reason, bench.partition.masks().len()), (UNSEEN, 2));
     bench.periods(100);
     assert!(bench.reasons.iter().filter(|&&reason| reason == TRIED).count() == 1);
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use fairways_core::{Llc, Q32, WindowLength, Wish};
 
 use super::learning_bench::{LearningBench, gains_by_every_way, light, sensitive, streaming};
-use crate::fairways::judge::TAKEN_BACK;
+use crate::fairways::judge::BETTER;
 use crate::fairways::*;
 use crate::lfoc::SAMPLING;
 
@@ -29,7 +29,7 @@ fn the_program_with_most_at_stake_is_sampled_and_a_light_one_is_not() {
     assert_eq!(bench.reasons.iter().filter(|&&reason| reason == SAMPLING).count(), 2);
     // No partitioning is tried, and then nothing changes: no plan.
     bench.periods(10);
-    assert_eq!(bench.reason, TAKEN_BACK);
+    assert_eq!(bench.reason, BETTER);
     let plans = bench.reasons.len();
     (0..40).for_each(|_| {
         bench.windows(3);
