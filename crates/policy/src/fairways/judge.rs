@@ -33,8 +33,8 @@ const LASTING: u32 = 8;
 
 /// A plan that is measured to be better by this much than no partitioning is estimated to be needs
 /// no trial: estimates of that are off by as much as an eighth on the chip, where the lines of
-/// programs that share do not always go as their misses say. Once it was tried, twice as much as the
-/// estimate was off by is enough, but for less than this no trial shows it to be right.
+/// programs that share do not always go as their misses say. Once it was tried, twice as much as
+/// the estimate was off by is enough, but for less than this no trial shows it to be right.
 const CLEARLY: u64 = (1 << 32) / 4;
 const LEAST_CLEARLY: u64 = (1 << 32) / 20;
 
