@@ -11,7 +11,9 @@ use fairways_lab::{ComparisonSettings, compare, optimum_gap};
 use fairways_policy::by_name;
 use fairways_policy::fairways::Objective;
 use fairways_policy::lfoc::{Class, Parameters, classify};
-use fairways_profiles::{Mix, ProfileTable, read_mixes, read_table};
+use fairways_profiles::{
+    BandwidthModel, MemoryBandwidth, Mix, ProfileTable, embedded, read_mixes, read_table,
+};
 
 fn table(machine: CorpusMachine) -> ProfileTable {
     read_table(profiles(machine).as_bytes(), machine.name()).unwrap()
@@ -86,4 +88,40 @@ fn fairways_plans_what_the_optimum_does() {
         let gap = optimum_gap(&table, mix, &settings(&table), Objective::Unfairness, None).unwrap();
         assert!(gap.is_proven && (gap.ratio - 1.0).abs() < 1e-3, "{}: {}", mix.name, gap.ratio);
     }
+}
+
+/// What `docs/policies/fairways-worst.md` says of plans that the model scores.
+#[test]
+fn the_page_of_the_worst_mixes_is_current() {
+    let page = include_str!("../../../docs/policies/fairways-worst.md");
+    let (mut known, mut bandwidth, mut rows) = (None, None, 0);
+    for line in page.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            known = match heading {
+                _ if heading.contains("`skylake`, 11 ways") => Some(table(CorpusMachine::Skylake)),
+                _ if heading.contains("`broadwell`") => Some(table(CorpusMachine::Broadwell)),
+                _ if heading.contains("`synthetic`") => Some(embedded().clone()),
+                _ if heading.starts_with("The same") => known,
+                _ => None,
+            };
+            bandwidth = [("simple", BandwidthModel::Simple), ("stalls", BandwidthModel::Stalls)]
+                .into_iter()
+                .find(|(name, _)| heading.contains(name))
+                .and_then(|(_, model)| MemoryBandwidth::new(12_000.0, model));
+        }
+        let Some(table) = &known else { continue };
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, mix, stock, lfoc, plus, ours, _, _] = cells[..] else { continue };
+        let programs = mix.split(',').map(|name| table.find(name)).collect::<Option<Vec<_>>>();
+        let Some(programs) = programs else { continue };
+        let mix = Mix { name: mix.to_owned(), programs };
+        let llc = Llc::with_ways(table.ways());
+        let settings = ComparisonSettings { llc, bandwidth, wishes: Vec::new() };
+        let policies = ["stock", "lfoc", "lfoc-plus", "fairways"].map(|of| by_name(of).unwrap());
+        let found = compare(table, &mix, &settings, policies).unwrap();
+        let found = found.outcomes.iter().map(|of| format!("{:.3}", of.metrics.unfairness));
+        assert_eq!(found.collect::<Vec<_>>(), [stock, lfoc, plus, ours], "{}", mix.name);
+        rows += 1;
+    }
+    assert_eq!(rows, 45, "`cargo run --release -p fairways-lab --example fairways_worst` makes it");
 }

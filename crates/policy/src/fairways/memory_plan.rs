@@ -9,6 +9,9 @@ use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
 use super::search::first;
 
+/// How often all moves are tried, at most.
+const MOST_STEPS: usize = 8;
+
 impl Planner {
     /// The search's plan, or a better one with memory, where that is known.
     pub(super) fn weigh_memory(&mut self, p: &Parameters, llc: &Llc, capacity_mbps: u32) {
@@ -34,15 +37,87 @@ impl Planner {
             self.restart_clusters(p, llc, Contention::default());
             self.add_found(limits, capacity_mbps);
         }
-        let tolerance = p.fairness_tolerance_percent;
-        let best = self.memory.all().iter().reduce(|best, one| {
-            let is_better = p.objective.is_better_within(tolerance, &best.outcome, &one.outcome);
-            if is_better { one } else { best }
-        });
-        if let Some(PlanWithMemory { sets, ways, contention, .. }) = best {
+        let (mut best, tolerance) = (0, p.fairness_tolerance_percent);
+        for one in 0..self.memory.count {
+            self.climb(p, limits, one, capacity_mbps);
+            if self.is_better(p, tolerance, (best, one)) {
+                best = one;
+            }
+        }
+        if let Some(PlanWithMemory { sets, ways, contention, .. }) = self.memory.all().get(best) {
             self.search.settle_on(sets, ways);
             let contention = *contention;
             self.restart_clusters(p, llc, contention);
+        }
+    }
+
+    /// Whether the second of two candidates is better, where so many percent are tolerated.
+    fn is_better(&self, p: &Parameters, tolerance: u32, (one, other): (usize, usize)) -> bool {
+        let [one, other] = [one, other].map(|place| &self.memory.candidates[place].outcome);
+        p.objective.is_better_within(tolerance, one, other)
+    }
+
+    /// Goes on from a candidate while a way or a program in another cluster makes it better: at one
+    /// m, a search does not see what a move leaves of memory to all.
+    fn climb(&mut self, p: &Parameters, limits: Limits, place: usize, capacity_mbps: u32) {
+        let count = self.memory.count;
+        for _ in 0..MOST_STEPS {
+            let clusters = self.memory.candidates[place].sets.len();
+            let pairs = (0..clusters).flat_map(|from| (0..clusters).map(move |to| (from, to)));
+            let mut is_done = true;
+            for (from, to) in pairs.filter(|(from, to)| from != to) {
+                let programs = (0..self.known.len()).map(Some);
+                for program in programs.chain([None]) {
+                    // A step may have left fewer clusters.
+                    if from.max(to) < self.memory.candidates[place].sets.len()
+                        && self.move_one(limits, place, (from, to), program)
+                    {
+                        self.rate(limits, capacity_mbps);
+                        if self.memory.count > count && self.is_better(p, 0, (place, count)) {
+                            self.memory.candidates.swap(place, count);
+                            is_done = false;
+                        }
+                        self.memory.count = count;
+                    }
+                }
+            }
+            if is_done {
+                return;
+            }
+        }
+    }
+
+    /// Begins a candidate that is another one with a program, or else a way, in another cluster;
+    /// whether there is such a plan.
+    fn move_one(
+        &mut self,
+        limits: Limits,
+        place: usize,
+        (from, to): (usize, usize),
+        program: Option<usize>,
+    ) -> bool {
+        self.memory.next();
+        let (others, next) = self.memory.candidates.split_at_mut(self.memory.count);
+        let (Some(next), before) = (next.first_mut(), &others[place]) else { return false };
+        next.sets.extend_from_slice(&before.sets);
+        next.ways.extend_from_slice(&before.ways);
+        match program {
+            Some(program) if before.sets[from] >> program & 1 == 1 => {
+                next.sets[from] &= !(1 << program);
+                next.sets[to] |= 1 << program;
+                if next.sets[from] == 0 {
+                    next.ways[to] += next.ways[from];
+                    next.sets.remove(from);
+                    next.ways.remove(from);
+                }
+                true
+            }
+            None if before.ways[from] > limits.least_ways => {
+                next.ways[from] -= 1;
+                next.ways[to] += 1;
+                true
+            }
+            _ => false,
         }
     }
 
