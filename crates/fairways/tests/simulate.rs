@@ -284,6 +284,27 @@ fn baselines_are_what_static_gives() {
     assert_eq!(ways(&["--baselines", "triad=2,hash-join=9,chess=1"]), [1, 2, 9]);
 }
 
+/// What is said of plans of a policy with these promises.
+fn warned_of(policy: &str, baselines: &str) -> String {
+    let mut command = Command::cargo_bin("fairways").unwrap();
+    command.args(words_of("simulate --profiles synthetic --policies")).args([policy]);
+    command.args(["--mix", "hash-join,btree-lookup,graph-walk,chess", "--baselines", baselines]);
+    String::from_utf8(command.assert().success().get_output().stderr.clone()).unwrap()
+}
+
+/// Twenty ways are promised, of twenty: the others need some, too.
+#[test]
+fn promises_that_a_plan_does_not_keep_are_named() {
+    for policy in ["static", "fairways"] {
+        let kept = warned_of(policy, "hash-join=9,btree-lookup=6");
+        assert_eq!(kept, "", "{policy}");
+        let broken = warned_of(policy, "hash-join=10,btree-lookup=10");
+        let (before, after) = broken.split_once("btree-lookup is promised 10 ways").unwrap();
+        assert!(before.ends_with(&format!("policy {policy}: ")) && before.lines().count() == 1);
+        assert!(after.contains("slower than with them"), "{broken}");
+    }
+}
+
 /// Its slowdown where it counts once, and where it counts as ten programs.
 #[test]
 fn an_important_program_is_slowed_down_less() {

@@ -27,13 +27,15 @@ const KINDS: [(&str, SharingKind); 2] =
 /// The best plan of each mix by the static model: a row for each mix.
 #[pyfunction]
 #[pyo3(signature = (
-    mixes, objective = "unfairness", *, kind = "clustering", time_limit = None, progress = None
+    mixes, objective = "unfairness", *, kind = "clustering", tolerance = 0.0, time_limit = None,
+    progress = None
 ))]
 pub(crate) fn optimum(
     py: Python<'_>,
     mixes: MixArgument,
     objective: &str,
     kind: &str,
+    tolerance: f64,
     time_limit: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<PyTable> {
@@ -41,11 +43,12 @@ pub(crate) fn optimum(
     let goal = named("objective", objective, &GOALS)?;
     let kind = named("kind", kind, &KINDS)?;
     let limit = time_limit.map(seconds).transpose()?;
+    let tolerance = Tolerance::of(tolerance, goal, &mixes)?;
     let steps = Steps { total: mixes.len() as u64, unit: "mix" };
     let solved = watched(py, progress.as_ref(), steps, |watch| {
         let each = mixes.iter().map(|mix| {
             mix.is_constant()?;
-            let solution = one(mix, kind, goal, limit, || watch.leave_if_stopped())?;
+            let solution = one(mix, kind, (goal, tolerance), limit, || watch.leave_if_stopped())?;
             watch.step();
             Ok(solution)
         });
@@ -71,10 +74,32 @@ pub(crate) fn optimum(
     Ok(PyTable::new(columns)?)
 }
 
+/// By which part the objective may exceed the least.
+#[derive(Clone, Copy)]
+struct Tolerance(f64);
+
+impl Tolerance {
+    /// From percent, as `fairways optimum --tolerance` takes them.
+    fn of(percent: f64, goal: Goal, mixes: &[&PyMix]) -> Result<Self, CallFailure> {
+        if !(0.0..=100.0).contains(&percent) {
+            let said = format!("tolerance: expected percent from 0 to 100, found {percent}");
+            return Err(CallFailure::Said(said));
+        }
+        let is_weighed = matches!(goal, Goal::Unfairness | Goal::MaxSlowdown);
+        let is_limited = mixes.iter().any(|mix| mix.world.bandwidth.is_some());
+        if percent > 0.0 && (!is_weighed || is_limited) {
+            let said = "tolerance: expected the objective unfairness or max-slowdown with it, and \
+                        no bandwidth_mbps";
+            return Err(CallFailure::Said(said.to_owned()));
+        }
+        Ok(Self(percent / 100.0))
+    }
+}
+
 fn one(
     mix: &PyMix,
     kind: SharingKind,
-    goal: Goal,
+    (goal, Tolerance(tolerance)): (Goal, Tolerance),
     limit: Option<Duration>,
     step: impl Fn(),
 ) -> Result<Solution, CallFailure> {
@@ -86,7 +111,7 @@ fn one(
         bandwidth: mix.world.bandwidth,
         levels: &mix.world.levels,
         goal,
-        tolerance: 0.0,
+        tolerance,
     };
     let deadline = limit.map(|limit| Instant::now() + limit);
     step();

@@ -1,6 +1,7 @@
 //! `fairways simulate`: mixes under several policies, compared.
 
 mod comparison;
+mod promises;
 
 use std::io::Write;
 use std::path::Path;
@@ -26,6 +27,10 @@ pub(crate) fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let results = compare_all(comparison)?;
+    if let Results::Scored(scored) = &results {
+        let not_kept = promises::not_kept(comparison, scored);
+        not_kept.iter().for_each(|line| fairways_command_kit::warn(line));
+    }
     let (programs, ways) = (comparison.programs(), comparison.ways());
     let is_settled = matches!(comparison.how, How::ScoreSettled(..));
     let policies = &comparison.policies;

@@ -162,6 +162,7 @@ def optimum(
     objective: Literal["unfairness", "stp", "max-slowdown", "antt"] = "unfairness",
     *,
     kind: Literal["clustering", "partitioning"] = "clustering",
+    tolerance: float = 0.0,
     time_limit: float | None = None,
     progress: Progress = None,
 ) -> Table: ...

@@ -57,6 +57,14 @@ def test_no_policy_is_fairer_than_the_optimum():
     assert fairways.simulate(mixes, "optimum").to_dict()["masks"] == best["masks"]
 
 
+def test_an_optimum_within_a_tolerance_is_the_least_of_unfairness_over_stp():
+    mixes = fairways.draw_mixes(seed=2)[:3]
+    least, within = (fairways.optimum(mixes, tolerance=of).to_dict() for of in (0, 2))
+    columns = [one[name] for one in (least, within) for name in ("unfairness", "stp")]
+    for fairest, stp, found, faster in zip(*columns, strict=True):
+        assert fairest <= found <= 1.02 * fairest + 1e-12 and found / faster <= fairest / stp
+
+
 def test_frames_have_what_the_table_has():
     table = fairways.simulate(fairways.draw_mixes(), ["stock", "lfoc"])
     columns = table.to_dict()

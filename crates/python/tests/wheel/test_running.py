@@ -118,6 +118,8 @@ def test_what_a_bar_raises_ends_the_run():
         (lambda: fairways.score([fairways.Mix(MIX)], [[1] * 4] * 2), "each of the 1 mixes"),
         (lambda: fairways.optimum(fairways.Mix(MIX), "joy"), "objective: expected one of"),
         (lambda: fairways.optimum(fairways.Mix(MIX * 6)), "expected at most 20 programs"),
+        (lambda: fairways.optimum(fairways.Mix(MIX), tolerance=-1), "tolerance: expected percent"),
+        (lambda: fairways.optimum(fairways.Mix(MIX), "stp", tolerance=1), "with it, and no"),
         (lambda: fairways.Machine.chip("xeon-z", ["mlr:1M"]), "xeon-z"),
         (lambda: fairways.Machine.chip("xeon-d", ["mlr:8X"]), "--programs: "),
         (lambda: fairways.Machine.chip("xeon-d", ["mlr:1M"], time_scale=0.3), "time_scale: "),

@@ -321,3 +321,47 @@ fn a_level_is_shown_with_what_is_in_force_of_it() {
     let about = &sentences(&decisions, &[1], Some("lbm"))[1];
     assert!(about.ends_with("bandwidth; in force: 2 ways 0x3, at most 2 GB/s of memory bandwidth"));
 }
+
+/// A plan for two programs that have these slowdowns in halves with it.
+fn record_plan(watched: &mut MachineRecord, plan: u32, masks: [u32; 2], halves: [u64; 2]) {
+    let at = Time::from_nanos(plan.into());
+    watched.record_event(0, at, &Event::Woke, &WholeMachine, |_| String::new());
+    let mut partition = Partition::default();
+    let mut actions = Vec::new();
+    for (number, (mask, halves)) in (0..).zip(masks.into_iter().zip(halves)) {
+        partition.add_cluster(WayMask::from_bits(mask));
+        partition.place(AppId(number), number);
+        actions.push(Action::Estimated {
+            thread: ThreadId::first_of(AppId(number)),
+            what: words::SLOWDOWN.text().into(),
+            value: Q32::ratio(halves, 2),
+            raw: 0,
+        });
+    }
+    let (plan, partition) = (PlanId(plan), std::borrow::Cow::Owned(partition));
+    actions.push(Action::Partition { plan, partition, reason: "by its estimate".into() });
+    carry_out(watched, 0, &actions);
+}
+
+/// Nothing was expected before the first one.
+#[test]
+fn a_plan_says_what_is_expected_of_it() {
+    let mut watched = MachineRecord::new(Status::default());
+    let llc = Llc::with_ways(Ways::new(8).unwrap());
+    let started =
+        [0, 1].map(|app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None });
+    for event in [Event::Machine(llc.into())].into_iter().chain(started) {
+        watched.record_event(0, Time::ZERO, &event, &WholeMachine, |app: AppId| {
+            ["lbm", "xalancbmk"][app.0 as usize].to_owned()
+        });
+    }
+    record_plan(&mut watched, 0, [0x3, 0xfc], [4, 2]);
+    record_plan(&mut watched, 1, [0xf, 0xf0], [3, 3]);
+    let decisions: Vec<Decision> = watched.decisions.kept().collect();
+    let mut out = Vec::new();
+    text::print(&decisions, &|_| true, None, true, &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    let lines = out.lines().map(str::trim).filter(|line| line.starts_with("expected:"));
+    let said = "expected: unfairness 1.000 (2.000 before), throughput 1.333 (1.500 before)";
+    assert_eq!(lines.collect::<Vec<_>>(), [said]);
+}

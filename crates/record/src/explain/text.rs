@@ -19,6 +19,35 @@ struct Assessment<'a> {
     numbers: BTreeMap<&'a str, f64>,
 }
 
+/// The slowdowns that the policy expects, by program.
+type Expected<'a> = BTreeMap<&'a str, f64>;
+
+fn slowdowns<'a>(known: &BTreeMap<(u32, &'a str), Assessment<'_>>, domain: u32) -> Expected<'a> {
+    let here = known.iter().filter(|((of, _), _)| *of == domain);
+    here.filter_map(|((_, program), of)| Some((*program, *of.numbers.get(words::SLOWDOWN.text())?)))
+        .collect()
+}
+
+/// Of two programs or more, if a slowdown is expected of each.
+fn unfairness_and_stp(programs: &[&str], all: &Expected<'_>) -> Option<[f64; 2]> {
+    let each = programs.iter().map(|program| all.get(program).copied());
+    let each = each.collect::<Option<Vec<f64>>>().filter(|each| each.len() > 1)?;
+    let largest = each.iter().copied().fold(0.0, f64::max);
+    let smallest = each.iter().copied().fold(f64::INFINITY, f64::min);
+    Some([largest / smallest, each.iter().map(|slowdown| 1.0 / slowdown).sum()])
+}
+
+/// What a plan gains and costs, by what the policy expects of all of its programs.
+fn expected(planned: &[Share], before: &Expected<'_>, now: &Expected<'_>) -> Option<String> {
+    let programs = planned.iter().flat_map(|share| &share.members);
+    let programs: Vec<&str> = programs.map(|member| member.program.as_str()).collect();
+    let [before, now] = [before, now].map(|all| unfairness_and_stp(&programs, all));
+    let ([unfairness, stp], [fairer, faster]) = (before?, now?);
+    Some(format!(
+        "expected: unfairness {fairer:.3} ({unfairness:.3} before), throughput {faster:.3} ({stp:.3} before)"
+    ))
+}
+
 /// The names of all programs that the decisions are about.
 pub(super) fn names(decisions: &[Decision]) -> Vec<&str> {
     let mut names = BTreeSet::new();
@@ -59,6 +88,8 @@ pub(super) fn print(
         let mut plan = None;
         let mut shares: &[Share] = &[];
         let mut actual: &[Share] = &[];
+        let mut planned: &[Share] = &[];
+        let before = slowdowns(&known, domain);
         for action in &decision.actions {
             match action {
                 RecordedAction::Classified { program, class, reason } => {
@@ -74,6 +105,7 @@ pub(super) fn print(
                 }
                 RecordedAction::Planned { plan: number, reason, clusters, outcome } => {
                     plan = Some((number, reason, outcome));
+                    planned = clusters;
                     let others = match outcome {
                         Outcome::Otherwise(others) => others.as_slice(),
                         _ => &[],
@@ -117,6 +149,12 @@ pub(super) fn print(
         }
         if is_shown(decision) {
             write_line(&head(decision, plan, (several, dated)), out)?;
+            let now = slowdowns(&known, domain);
+            if let Some(change) =
+                about.is_none().then(|| expected(planned, &before, &now)).flatten()
+            {
+                write_line(&format!("{INDENT}{change}"), out)?;
+            }
             for (program, done) in notes {
                 if about.is_none_or(|about| about == program) {
                     let held = known.get(&(domain, program)).map(assessment).unwrap_or_default();
