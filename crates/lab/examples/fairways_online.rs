@@ -8,10 +8,10 @@
 mod programs;
 
 use fairways_core::Llc;
-use fairways_lab::{Protocol, draw_workloads, informed, live};
+use fairways_lab::{PhasedRuns, Protocol, draw_workloads, informed, live, phase_changes};
 use fairways_model::Settings;
 use fairways_policy::by_name;
-use fairways_policy::fairways::Fairways;
+use fairways_policy::fairways::{Fairways, Parameters};
 use fairways_profiles::{Mix, ProgramCatalog};
 use rayon::prelude::*;
 
@@ -69,6 +69,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .iter()
             .map(|one| format!("{:.4} {:5.1} %    ", one.ratio, 100.0 * one.sampling[1]));
         println!("  {billions:2} G instructions: {}", cells.collect::<String>());
+    }
+    for with_profiles in [false, true] {
+        let runs = PhasedRuns { mixes: 100, with_profiles };
+        let found = phase_changes(programs.table(), &perfect, Parameters::default(), runs);
+        println!("\nFrom a change of class to another phase for fairways, {runs}:\n{found}");
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
-//! `fairways` on programs that change their phases, beside LFOC and no partitioning, none with
-//! profiles: LFOC's runs and phases (§5), and shorter ones.
+//! `fairways` on programs that change their phases, beside LFOC and no partitioning: LFOC's runs
+//! and phases (§5), and shorter ones.
 //!
 //! `cargo run --release -p fairways-lab --example fairways_phases -- PROFILES.csv PHASES.csv [SEED
 //! [MIXES [NAME=VALUE...]]]`
 //!
 //! Of a mix, a quarter or half of the programs have phases. The rest are parameters of `fairways`,
-//! and `noise=0.02`, which windows have.
+//! `noise=0.02`, which windows have, and `profiles=known`: both policies get profiles, of whole
+//! runs where a program has phases.
 
 #![allow(clippy::print_stdout)]
 
@@ -74,6 +75,9 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
+/// What is no parameter of the policy.
+const OURS: [&str; 2] = ["noise", "profiles"];
+
 /// A place from one to before another.
 fn pick(rng: &mut Pcg64Mcg, from: usize, to: usize) -> usize {
     from + usize::try_from(rng.next_u64() % (to - from) as u64).unwrap_or(0)
@@ -110,7 +114,8 @@ fn fare(
     let noise = set.iter().find(|(name, _)| name == "noise");
     let noise = noise.map_or(Ok(0.0), |(_, text)| text.parse())?;
     let settings = Settings { seed: 6, noise, ..Settings::new(llc) };
-    let protocol = Protocol { scale, ..Protocol::default() };
+    let profiles_known = set.iter().any(|(name, text)| name == "profiles" && text == "known");
+    let protocol = Protocol { scale, profiles_known, ..Protocol::default() };
     let mut all = Vec::new();
     for name in ["stock", "lfoc", "fairways"] {
         let mut policy = match name {
@@ -124,7 +129,7 @@ fn fare(
 
 /// `fairways` with these parameters: counts, and times in milliseconds that end in `ms`.
 fn made(set: &[(String, String)]) -> Result<Box<dyn Policy>, Box<dyn Error + Send + Sync>> {
-    let values = set.iter().filter(|(name, _)| name != "noise").map(|(name, text)| {
+    let values = set.iter().filter(|(name, _)| !OURS.contains(&&**name)).map(|(name, text)| {
         let value = match text.strip_suffix("ms") {
             Some(millis) => Value::Time(Duration::from_millis(millis.parse()?)),
             None => Value::Count(text.parse()?),

@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use fairways_core::{Llc, Policy, Ways};
 use fairways_lab::{
-    ClassChanges, LiveOutcome, Protocol, accuracy, class_changes, draw_workloads, live,
-    random_mixes,
+    LiveOutcome, PhasedRuns, Protocol, accuracy, class_changes, draw_workloads, live, random_mixes,
 };
 use fairways_model::Settings;
-use fairways_policy::lfoc::{Class, Lfoc, Parameters};
+use fairways_policy::lfoc::{Lfoc, Parameters};
 use fairways_policy::stock::Stock;
 use fairways_profiles::{Mix, ProgramCatalog};
 
@@ -35,7 +34,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("\n# {what} (early_stop_checks_stalls={})", form.early_stop_checks_stalls);
         classes_found(programs, ways, form);
         unfairness(programs, ways, form)?;
-        changes_caught(&class_changes(programs.table(), ways, &settings(ways), form, 500));
+        for with_profiles in [false, true] {
+            let runs = PhasedRuns { mixes: 500, with_profiles };
+            let found = class_changes(programs.table(), &settings(ways), form, runs);
+            println!("\nFrom a change of class to the right class, {runs}:\n{found}");
+        }
         few_programs(programs, ways, form);
         short_programs(programs, ways, form)?;
     }
@@ -181,51 +184,6 @@ fn short_programs(
         );
     }
     Ok(())
-}
-
-fn changes_caught(found: &ClassChanges) {
-    println!(
-        "\nFrom a change of class to the right class, {} random phased programs, {} changes;",
-        found.programs,
-        found.changes.len()
-    );
-    let (right, all) = found.right;
-    println!(
-        "programs were taken for what they were {:.1} % of the time:",
-        percent(right as f64, all as f64)
-    );
-    println!(
-        "  {:24} {:>7} {:>8}  milliseconds: 10th, 50th, 90th, 99th percentile",
-        "", "changes", "caught"
-    );
-    let kinds = [Class::Streaming, Class::Sensitive, Class::Light];
-    for from in kinds {
-        for to in kinds.into_iter().filter(|&to| to != from) {
-            let changes: Vec<_> = found
-                .changes
-                .iter()
-                .filter(|change| (change.from, change.to) == (from, to))
-                .collect();
-            let mut times: Vec<Duration> =
-                changes.iter().filter_map(|change| change.caught).collect();
-            times.sort_unstable();
-            fn at(percentile: usize, times: &[Duration]) -> String {
-                times
-                    .get(times.len() * percentile / 100)
-                    .map_or("-".into(), |time| time.as_millis().to_string())
-            }
-            println!(
-                "  {:24} {:7} {:6.1} %  {:>6} {:>6} {:>6} {:>6}",
-                format!("{} to {}", from.name(), to.name()),
-                changes.len(),
-                percent(times.len() as f64, changes.len() as f64),
-                at(10, &times),
-                at(50, &times),
-                at(90, &times),
-                at(99, &times),
-            );
-        }
-    }
 }
 
 fn percent(part: f64, whole: f64) -> f64 {

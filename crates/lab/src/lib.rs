@@ -37,5 +37,7 @@ pub use live::{
     job, live, watch,
 };
 pub use machine::StaticMachine;
-pub use online::{Accuracy, ClassChange, ClassChanges, accuracy, class_changes};
+pub use online::{
+    Accuracy, ClassChange, ClassChanges, PhasedRuns, accuracy, class_changes, phase_changes,
+};
 pub use plan_drawing::{DrawnMix, DrawnPlan, draw_plans};

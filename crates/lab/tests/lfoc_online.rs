@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
 use fairways_lab::{
-    LiveOutcome, Protocol, accuracy, class_changes, draw_workloads, live, random_mixes,
+    LiveOutcome, PhasedRuns, Protocol, accuracy, class_changes, draw_workloads, live, random_mixes,
 };
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
@@ -139,8 +139,8 @@ fn changes_of_class_are_caught() {
 /// At least `light_to_sensitive` percent of changes from light to sensitive are caught.
 fn changes_are_caught(form: Parameters, light_to_sensitive: usize) {
     let programs = embedded_programs();
-    let found =
-        class_changes(programs.table(), programs.table().ways(), &settings(programs), form, 60);
+    let runs = PhasedRuns { mixes: 60, with_profiles: false };
+    let found = class_changes(programs.table(), &settings(programs), form, runs);
     for (from, to, share, median) in [
         (Class::Light, Class::Streaming, 95, 500),
         (Class::Light, Class::Sensitive, light_to_sensitive, 1000),

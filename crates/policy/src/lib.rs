@@ -66,6 +66,7 @@ mod layout;
 mod linear;
 mod lookahead;
 mod occupancy;
+mod profile_watch;
 mod program;
 mod running;
 mod sharing;

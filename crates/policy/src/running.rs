@@ -102,6 +102,11 @@ impl RunningPrograms {
         self.levers
     }
 
+    /// A program is not as its profile says.
+    pub(crate) fn drop_profile(&mut self, app: AppId) {
+        self.programs.iter_mut().filter(|one| one.app == app).for_each(|one| one.profile = None);
+    }
+
     /// The programs that run.
     pub(crate) fn programs(&self) -> &[RunningProgram] {
         &self.programs

@@ -310,8 +310,7 @@ impl BandwidthControl {
 }
 
 impl Fairways {
-    /// Adapts to a change of the programs or of the machine; watches the programs that nothing else
-    /// watches.
+    /// Adapts to a change of the programs or of the machine.
     pub(super) fn follow_bandwidth(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Self { bandwidth, running, parameters: p, .. } = self;
         let Some(levers) = running.levers() else { return };
@@ -328,14 +327,6 @@ impl Fairways {
         if bandwidth.users.len() > watched || bandwidth.span_end.is_none() {
             self.arm(at, act);
         }
-        for program in self.running.programs() {
-            let is_new =
-                !self.bandwidth.users.iter().any(|user| user.app == program.app && user.is_watched);
-            if is_new && program.profile.is_some() && program.wish.objective.is_none() {
-                self.watch_normally(program.app, act);
-            }
-        }
-        self.bandwidth.users.iter_mut().for_each(|user| user.is_watched = true);
     }
 
     /// Ends a span, and plans if a limit is to change.

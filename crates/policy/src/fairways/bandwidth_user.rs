@@ -45,7 +45,6 @@ struct SpanCounts {
 #[derive(Clone, Debug)]
 pub(super) struct BusUser {
     pub(super) app: AppId,
-    pub(super) is_watched: bool,
     counts: SpanCounts,
     /// Whether a window of the span at hand lacked a count, whether one of the last span did, and
     /// spans in a row in which nothing was counted.
@@ -84,7 +83,6 @@ impl BusUser {
     pub(super) fn new(app: AppId) -> Self {
         Self {
             app,
-            is_watched: false,
             counts: SpanCounts::default(),
             lacks_counts: false,
             was_lacking: false,
@@ -109,9 +107,9 @@ impl BusUser {
         }
     }
 
-    /// Forgets all but whether it is watched.
+    /// Forgets all.
     pub(super) fn forget(&mut self) {
-        *self = Self { is_watched: self.is_watched, ..Self::new(self.app) };
+        *self = Self::new(self.app);
     }
 
     /// It has no limit any longer.

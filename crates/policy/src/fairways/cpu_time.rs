@@ -224,7 +224,7 @@ impl CpuTime {
 
 impl Fairways {
     /// Adapts to how the machine lets threads take turns, to a change of the programs, or to
-    /// another cache; watches the programs that nothing else watches.
+    /// another cache.
     pub(super) fn follow_cpu_time(
         &mut self,
         at: Time,
@@ -238,13 +238,6 @@ impl Fairways {
         }
         if !self.cpu_time.is_on() {
             return;
-        }
-        for program in self.running.programs() {
-            let is_new = part(program) == Some(ExchangePart::Paced)
-                && !self.cpu_time.programs.iter().any(|one| one.app == program.app);
-            if is_new && program.profile.is_some() && !self.bandwidth.is_on() {
-                self.watch_normally(program.app, act);
-            }
         }
         self.cpu_time.follow(at, self.running.programs(), act);
     }

@@ -68,6 +68,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Counter, Event, Llc, PlanId, Policy, Time};
 
+use crate::profile_watch::ProfileWatch;
 use crate::running::{Change, RunningPrograms};
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, PolicyNeed, make};
 use bandwidth::BandwidthControl;
@@ -122,6 +123,7 @@ pub struct Fairways {
     planner: Planner,
     /// The programs without a profile, in the order in which they started.
     learners: Vec<LearnedProgram>,
+    watched: ProfileWatch,
     services: Services,
     bandwidth: BandwidthControl,
     cpu_time: CpuTime,
@@ -155,6 +157,14 @@ impl Fairways {
     #[must_use]
     pub fn sampling(&self) -> Option<AppId> {
         self.session.as_ref().map(|session| session.app)
+    }
+
+    /// How often a program was seen to begin a phase: with its start, or after the one that its
+    /// profile describes.
+    #[must_use]
+    pub fn phases_seen(&self, app: AppId) -> u32 {
+        let learner = self.learners.iter().find(|learner| learner.app == app);
+        learner.map_or(0, |learner| learner.phases_begun().saturating_add(1))
     }
 
     /// Adapts what is known to a change of the programs or of the machine.

@@ -21,6 +21,9 @@ const MOST_IDLE: u32 = 100;
 /// periods: what moves is not to move again soon.
 const LASTING: u32 = 2;
 
+/// Windows in a row in which a program is unlike its profile.
+const UNLIKE: u32 = 2;
+
 /// No plan is taken to last longer.
 const LONGEST: Duration = Duration::from_secs(60);
 const BESIDE_SERVICES: Duration = Duration::from_secs(1);
@@ -47,6 +50,7 @@ impl Fairways {
         let own = if needs_own { self.own_ways(sample.app) } else { None };
         let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == sample.app)
         else {
+            self.hold_against_profile(at, sample, act);
             return;
         };
         // A limit of bandwidth is no property of the program.
@@ -78,6 +82,19 @@ impl Fairways {
             // The plan was for another phase.
             self.judge.is_trial = false;
             self.decide(at, None, act);
+        }
+    }
+
+    /// A window of a program with a profile ended. A program that is another one than its profile
+    /// says is learned from now on.
+    fn hold_against_profile(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        let (app, Some(llc)) = (sample.app, self.running.llc()) else { return };
+        let own = self.running.mask_of(app).map_or(llc.ways.get(), WayMask::count);
+        let program = self.running.programs().iter().find(|program| program.app == app);
+        let Some(profile) = program.and_then(|program| program.profile.as_deref()) else { return };
+        if self.watched.is_unlike(profile, sample, own, UNLIKE) {
+            self.running.drop_profile(app);
+            self.learn(at, None, act);
         }
     }
 
@@ -132,15 +149,23 @@ impl Fairways {
         }
     }
 
-    /// Learns the programs that have neither a profile nor an objective. One that has just
-    /// `started` occupies nothing.
+    /// Learns the programs that have neither a profile nor an objective, and watches those with a
+    /// profile. One that has just `started` occupies nothing.
     pub(super) fn learn(
         &mut self,
         at: Time,
         started: Option<AppId>,
         act: &mut dyn FnMut(Action<'_>),
     ) {
-        let Self { running, learners, parameters: p, .. } = self;
+        let Self { running, learners, watched, parameters: p, .. } = self;
+        let programs = running.programs();
+        watched.retain(|app| programs.iter().any(|one| one.app == app && is_watched(one)));
+        for program in programs.iter().filter(|program| is_watched(program)) {
+            if watched.begin(program.app) {
+                let every = WindowLength::Time(p.normal_window);
+                act(Action::Watch { app: program.app, every });
+            }
+        }
         learners.retain(|learner| {
             running
                 .programs()
@@ -308,4 +333,9 @@ impl Fairways {
 /// Whether a program is to be learned: it has neither a profile nor an objective.
 const fn is_learned(program: &RunningProgram) -> bool {
     program.profile.is_none() && program.wish.objective.is_none()
+}
+
+/// Whether a program is to be held against its profile.
+const fn is_watched(program: &RunningProgram) -> bool {
+    program.profile.is_some() && program.wish.objective.is_none()
 }

@@ -47,6 +47,7 @@ use alloc::collections::VecDeque;
 
 use fairways_core::{Action, AppId, Counter, Event, PlanId, Policy, Profile, Time};
 
+use crate::profile_watch::ProfileWatch;
 use crate::program::RunningProgram;
 use crate::running::{Change, RunningPrograms};
 use crate::table::{Descriptor, KnowledgeSource, PolicyNeed, make};
@@ -113,6 +114,7 @@ pub struct Lfoc {
     sets: Sets,
     clustering: Clustering,
     learners: Learners,
+    watched: ProfileWatch,
     /// The programs that wait to be sampled, first come, first served (decision LFOC 9).
     queue: VecDeque<AppId>,
     session: Option<Box<SamplingSession>>,
@@ -186,6 +188,8 @@ impl Lfoc {
                         (class, Evidence::Profile, known),
                         act,
                     );
+                    self.watched.begin(app);
+                    self.watch(app, self.parameters.normal_window, act);
                 } else {
                     let reason = "no profile; to be sampled after its warm-up";
                     running.announcer(act).announce_class(app, UNKNOWN, reason);
@@ -196,7 +200,8 @@ impl Lfoc {
             Change::Wish { .. } => {}
             Change::Exited(app) => {
                 sets.forget(app);
-                // If every program has a profile, nothing is learned.
+                self.watched.retain(|watched| watched != app);
+                // If every program is as its profile says, nothing is learned.
                 if !learners.0.is_empty() {
                     learners.0.retain(|learner| learner.app != app);
                     self.queue.retain(|&waiting| waiting != app);

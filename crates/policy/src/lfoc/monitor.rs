@@ -78,6 +78,11 @@ impl Learner {
         }
     }
 
+    /// A program that has run for a while.
+    pub(crate) fn to_be_sampled(app: AppId, p: &Parameters) -> Self {
+        Self { warm_up: 0, ..Self::new(app, p) }
+    }
+
     /// Its cluster has these ways from now on. What was measured with more or fewer ways says
     /// nothing about these.
     pub(crate) fn set_mask(&mut self, mask: WayMask, p: &Parameters) {

@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 
-use fairways_core::{Action, AppId, Llc, Partition, PlanId, Sample, Time};
+use fairways_core::{Action, AppId, Llc, Partition, PlanId, Sample, Time, WayMask};
 
 use super::Lfoc;
 use super::announce::{UNKNOWN, withdraw_division};
 use super::classify::Evidence;
+use super::monitor::Learner;
 use super::sampling::{SamplingSession, SamplingStep};
 use crate::running::leave_unpartitioned;
 
@@ -25,7 +26,13 @@ impl Lfoc {
         }
         let sampling = self.session.is_some();
         let p = &self.parameters;
-        let Some(learner) = self.learners.get_mut(sample.app) else { return };
+        let Some(learner) = self.learners.get_mut(sample.app) else {
+            // What a program does while another is sampled says nothing about it.
+            if !sampling {
+                self.hold_against_profile(sample, act);
+            }
+            return;
+        };
         let waiting = self.queue.contains(&sample.app);
         if learner.warm_up > 0 || learner.class.is_none() {
             learner.warm_up = learner.warm_up.saturating_sub(1);
@@ -44,6 +51,29 @@ impl Lfoc {
         if !sampling {
             self.go_on(act);
         }
+    }
+
+    /// A window of a program with a profile ended. If the program is another one than its profile
+    /// says, it is of unknown class from now on, and is sampled (decision LFOC 24).
+    fn hold_against_profile(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { parameters: p, running, sets, learners, watched, queue, .. } = self;
+        let (app, Some(llc)) = (sample.app, running.llc()) else { return };
+        let own = running.mask_of(app).map_or(llc.ways.get(), WayMask::count);
+        let program = running.programs().iter().find(|program| program.app == app);
+        let Some(profile) = program.and_then(|program| program.profile.as_deref()) else { return };
+        if !watched.is_unlike(profile, sample, own, p.averaged_periods) {
+            return;
+        }
+        running.drop_profile(app);
+        watched.retain(|watched| watched != app);
+        sets.forget(app);
+        sets.learn(p, &llc, app, None);
+        let reason = "not as its profile says; to be sampled";
+        running.announcer(act).announce_class(app, UNKNOWN, reason);
+        let place = learners.0.partition_point(|learner| learner.app < app);
+        learners.0.insert(place, Learner::to_be_sampled(app, p));
+        queue.push_back(app);
+        self.go_on(act);
     }
 
     /// A window of the program that is being sampled ended.

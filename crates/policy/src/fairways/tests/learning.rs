@@ -105,6 +105,33 @@ fn the_first_windows_of_a_program_that_never_runs_are_over_too() {
     }
 }
 
+/// A program with a profile beside two others.
+fn known_beside(behaviour: fn(u64) -> [u64; 3]) -> LearningBench {
+    let mut bench = LearningBench::new(Parameters::default());
+    for (app, behaviour) in (0..).zip([behaviour, sensitive, gains_by_every_way]) {
+        bench.start_known(app, Wish::default(), behaviour);
+    }
+    bench.periods(4);
+    bench
+}
+
+/// Two windows in a row, of another phase or input than that of its profile.
+#[test]
+fn a_program_that_its_profile_does_not_describe_is_learned() {
+    let [mut bench, other] = [known_beside(light), known_beside(streaming)];
+    assert_ne!(bench.partition, other.partition);
+    let plans = bench.reasons.len();
+    bench.periods(20);
+    assert_eq!((bench.reasons.len(), bench.policy.learners.len()), (plans, 0));
+    bench.programs.insert(0, streaming);
+    bench.windows(1);
+    assert_eq!(bench.policy.learners.len(), 0);
+    bench.windows(1);
+    assert_eq!(bench.policy.learners.len(), 1);
+    bench.periods(4);
+    assert_eq!(bench.ways(0), other.ways(0));
+}
+
 /// It waits for its turn on a CPU, or sleeps.
 #[test]
 fn windows_in_which_a_program_did_not_run_show_nothing() {

@@ -202,9 +202,13 @@ fn counters([cycles, misses, stalls]: [u64; 3]) -> Counters {
 
 fn profile(behaviour: SizedBehaviour, ways: Ways) -> Profile {
     let llcmpkc = Curve::from_fn(ways, |ways| Q32::ratio(behaviour(ways.into())[1], 1));
+    let llcmpki = Curve::from_fn(ways, |ways| {
+        let [cycles, misses, _] = behaviour(ways.into());
+        Q32::ratio(cycles * misses, 1000)
+    });
     Profile {
         ipc: Curve::from_fn(ways, |ways| Q32::ratio(1000, behaviour(ways.into())[0])),
-        llcmpki: llcmpkc,
+        llcmpki,
         llcmpkc,
         bandwidth_mbps: llcmpkc,
         stalls_l2_miss: llcmpkc,

@@ -102,13 +102,10 @@ impl Bench {
         self.programs.insert(app, does);
         let ipc = Curve::from_fn(LLC.ways, |ways| Q32::ratio(does(ways).ipc, 1000));
         let llcmpkc = Curve::from_fn(LLC.ways, |ways| Q32::ratio(does(ways).llcmpkc, 1));
-        let profile = Profile {
-            ipc,
-            llcmpki: llcmpkc,
-            llcmpkc,
-            bandwidth_mbps: llcmpkc,
-            stalls_l2_miss: llcmpkc,
-        };
+        let llcmpki =
+            Curve::from_fn(LLC.ways, |ways| Q32::ratio(1000 * does(ways).llcmpkc, does(ways).ipc));
+        let profile =
+            Profile { ipc, llcmpki, llcmpkc, bandwidth_mbps: llcmpkc, stalls_l2_miss: llcmpkc };
         let (wish, profile) = (Wish::default(), Some(Arc::new(profile)));
         self.report(&Event::Started { app: AppId(app), wish, profile });
     }

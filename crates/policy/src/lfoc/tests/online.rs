@@ -2,7 +2,7 @@
 
 use fairways_core::{Event, Llc};
 
-use super::bench::{Bench, LLC, light, sensitive, streaming};
+use super::bench::{Behaviour, Bench, LLC, light, sensitive, streaming};
 use crate::lfoc::{Class, Parameters};
 
 #[test]
@@ -83,12 +83,52 @@ fn decisions_fall_due_every_500_ms_and_change_nothing_that_has_not_changed() {
 }
 
 #[test]
-fn a_program_with_a_profile_is_never_watched() {
+fn a_program_that_is_as_its_profile_says_is_never_sampled() {
     let mut bench = Bench::settled(&[sensitive]);
     bench.start_known(1, streaming);
     assert_eq!(bench.class(1), Some(Class::Streaming));
-    assert!(!bench.watched.contains_key(&1));
     assert_eq!((bench.ways(1), bench.ways(0)), (1, 10));
+    bench.quiet(1, 50);
+    assert_eq!(bench.class(1), Some(Class::Streaming));
+}
+
+/// Decision 24: five windows in a row, of another phase or input.
+#[test]
+fn decision_24_a_program_that_its_profile_does_not_describe_is_sampled() {
+    let changes: [(Behaviour, Behaviour); 3] =
+        [(streaming, light), (light, streaming), (light, sensitive)];
+    for (said, is) in changes {
+        let mut bench = Bench::new(Parameters::default(), LLC);
+        bench.start_known(0, said);
+        bench.start_known(1, sensitive);
+        bench.quiet(0, 20);
+        bench.becomes(0, is);
+        bench.quiet(0, 4);
+        bench.window(0);
+        assert_eq!((bench.sampled(), bench.class(0)), (Some(0), None));
+        bench.sample_all();
+        assert_eq!(bench.class(0), Bench::settled(&[is]).class(0));
+    }
+}
+
+/// What a program does while another one is sampled says nothing about its profile, and neither
+/// does a single window.
+#[test]
+fn a_profile_is_not_given_up_for_what_passes() {
+    let mut bench = Bench::with(&[sensitive]);
+    bench.start_known(1, light);
+    for _ in 0..10 {
+        bench.windows(1, 4);
+        bench.becomes(1, streaming);
+        bench.windows(1, 4);
+        bench.becomes(1, light);
+    }
+    assert_eq!(bench.class(1), Some(Class::Light));
+    bench.windows(0, 3);
+    assert_eq!(bench.sampled(), Some(0));
+    bench.becomes(1, streaming);
+    bench.windows(1, 40);
+    assert_eq!((bench.sampled(), bench.class(1)), (Some(0), Some(Class::Light)));
 }
 
 /// "A program that never leaves one class" is sampled once.
@@ -131,7 +171,6 @@ fn known_and_sampled_programs_mix() {
     }
     for app in 0..4 {
         assert_eq!(bench.class(app), Some(Class::Sensitive));
-        assert_eq!(bench.watched.contains_key(&app), app % 2 == 0);
     }
     assert_eq!(bench.partition.clusters().len(), 3);
 }
