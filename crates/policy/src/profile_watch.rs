@@ -137,7 +137,7 @@ mod tests {
     fn differs(sample: Sample) -> bool {
         let mut watch = ProfileWatch::default();
         assert!(watch.begin(APP) && !watch.begin(APP));
-        let first = Sample { straddled: true, ..sample.clone() };
+        let first = Sample { straddled: true, ..sample };
         assert!(!watch.is_unlike(&profile(), &first, 4, 1));
         watch.is_unlike(&profile(), &sample, 4, 1)
     }
@@ -175,7 +175,7 @@ mod tests {
         let mut watch = ProfileWatch::default();
         watch.begin(APP);
         let (like, unlike) = (window(1000, 2, Some(16)), window(1000, 30, Some(16)));
-        let straddled = Sample { straddled: true, ..unlike.clone() };
+        let straddled = Sample { straddled: true, ..unlike };
         let seen = [&like, &unlike, &like, &unlike, &straddled, &unlike, &unlike];
         let said = seen.map(|sample| watch.is_unlike(&profile(), sample, 4, 3));
         assert_eq!(said, [false, false, false, false, false, false, true]);
