@@ -83,8 +83,8 @@ fn main() -> Result<(), Failure> {
         heading(
             &format!("Phases, no profiles, synthetic programs, runs and phases times {scale}"),
             &format!(
-                "fairways simulate --dynamic --profiles synthetic --time-scale {scale} \
-                 --policies stock,lfoc,lfoc-plus,fairways --mix MIX"
+                "fairways simulate --dynamic --profiles synthetic --policies \
+                 stock,lfoc,lfoc-plus,fairways --mix MIX`, with a `--time-scale` of `{scale}"
             ),
         );
         print(phased(scale)?);

@@ -264,6 +264,12 @@ pub(crate) const NAMED: &[Named] = &[
         "a test in crates/profiles holds the file to what is written",
     ),
     named(
+        "docs/policies/fairways-worst.md",
+        "cargo run --release -p fairways-lab --example fairways_worst",
+        Nothing,
+        "minutes; crates/lab/tests/corpus.rs holds the page's plans to the model",
+    ),
+    named(
         "docs/lfoc-online.md",
         "cargo run --release -p fairways-lab --example lfoc_online",
         Nothing,
