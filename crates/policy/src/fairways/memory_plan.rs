@@ -4,7 +4,7 @@ use fairways_core::{Curve, Llc, Q32};
 
 use super::divide::Limits;
 use super::memory::{Contention, MemoryWeighing, PlanWithMemory};
-use super::objective::Outcome;
+use super::objective::{Aim, Outcome};
 use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
 use super::search::first;
@@ -37,13 +37,19 @@ impl Planner {
             self.restart_clusters(p, llc, Contention::default());
             self.add_found(limits, capacity_mbps);
         }
-        let (mut best, tolerance) = (0, p.fairness_tolerance_percent);
-        for one in 0..self.memory.count {
-            self.climb(p, limits, one, capacity_mbps);
-            if self.is_better(p, tolerance, (best, one)) {
-                best = one;
+        // Each stays as it is, too: a fairer one may be far slower.
+        for place in 0..self.memory.count {
+            let copy = self.memory.count;
+            self.copy(place);
+            self.rate(limits, capacity_mbps);
+            if self.memory.count > copy {
+                self.climb(p, limits, copy, capacity_mbps);
             }
         }
+        let best = self.best_candidate(Aim::Alone(p.objective));
+        let least = &self.memory.candidates[best].outcome;
+        let exchange = Aim::exchange(p.objective, least, p.fairness_tolerance_percent);
+        let best = exchange.map_or(best, |aim| self.best_candidate(aim));
         if let Some(PlanWithMemory { sets, ways, contention, .. }) = self.memory.all().get(best) {
             self.search.settle_on(sets, ways);
             let contention = *contention;
@@ -51,16 +57,18 @@ impl Planner {
         }
     }
 
-    /// Whether the second of two candidates is better, where so many percent are tolerated.
-    fn is_better(&self, p: &Parameters, tolerance: u32, (one, other): (usize, usize)) -> bool {
-        let [one, other] = [one, other].map(|place| &self.memory.candidates[place].outcome);
-        p.objective.is_better_within(tolerance, one, other)
+    /// The first of the best candidates.
+    fn best_candidate(&self, aim: Aim) -> usize {
+        let all = self.memory.all();
+        (1..all.len()).fold(0, |best, one| {
+            if aim.is_better(&all[one].outcome, &all[best].outcome) { one } else { best }
+        })
     }
 
     /// Goes on from a candidate while a way or a program in another cluster makes it better: at one
     /// m, a search does not see what a move leaves of memory to all.
     fn climb(&mut self, p: &Parameters, limits: Limits, place: usize, capacity_mbps: u32) {
-        let count = self.memory.count;
+        let (count, aim) = (self.memory.count, Aim::Alone(p.objective));
         for _ in 0..MOST_STEPS {
             let clusters = self.memory.candidates[place].sets.len();
             let pairs = (0..clusters).flat_map(|from| (0..clusters).map(move |to| (from, to)));
@@ -73,7 +81,9 @@ impl Planner {
                         && self.move_one(limits, place, (from, to), program)
                     {
                         self.rate(limits, capacity_mbps);
-                        if self.memory.count > count && self.is_better(p, 0, (place, count)) {
+                        let [now, then] =
+                            [count, place].map(|one| &self.memory.candidates[one].outcome);
+                        if self.memory.count > count && aim.is_better(now, then) {
                             self.memory.candidates.swap(place, count);
                             is_done = false;
                         }
@@ -87,6 +97,16 @@ impl Planner {
         }
     }
 
+    /// Begins a candidate that is another one.
+    fn copy(&mut self, place: usize) {
+        self.memory.next();
+        let (others, next) = self.memory.candidates.split_at_mut(self.memory.count);
+        if let Some(next) = next.first_mut() {
+            next.sets.extend_from_slice(&others[place].sets);
+            next.ways.extend_from_slice(&others[place].ways);
+        }
+    }
+
     /// Begins a candidate that is another one with a program, or else a way, in another cluster;
     /// whether there is such a plan.
     fn move_one(
@@ -96,11 +116,9 @@ impl Planner {
         (from, to): (usize, usize),
         program: Option<usize>,
     ) -> bool {
-        self.memory.next();
+        self.copy(place);
         let (others, next) = self.memory.candidates.split_at_mut(self.memory.count);
         let (Some(next), before) = (next.first_mut(), &others[place]) else { return false };
-        next.sets.extend_from_slice(&before.sets);
-        next.ways.extend_from_slice(&before.ways);
         match program {
             Some(program) if before.sets[from] >> program & 1 == 1 => {
                 next.sets[from] &= !(1 << program);
