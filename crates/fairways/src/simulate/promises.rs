@@ -8,7 +8,8 @@ use fairways_profiles::Mix;
 
 use super::Comparison;
 
-/// A program may be slower by this than with its promised ways (dCat §5: 2 %).
+/// How much slower a program may be than alone with its promised ways: as `fairways` has it
+/// (`tolerance_percent`).
 const TOLERATED: f64 = 1.02;
 
 /// Each promise that a policy which keeps promises did not keep, in a line.
@@ -30,8 +31,8 @@ pub(super) fn not_kept(compared: &Comparison, scored: &[(&Mix, ScoredMix)]) -> V
                 let has_them = own_ways(&outcome.partition, app) >= promised;
                 if !has_them && slowdown / with_own > TOLERATED {
                     lines.push(format!(
-                        "mix {}, policy {}: {} is promised {promised} ways, and is {:.0} % slower \
-                         than with them: the promise does not fit beside the others",
+                        "mix {}, policy {}: {} is promised {promised} ways, does not have them, and \
+                         is {:.0} % slower than alone with so many",
                         mix.name,
                         outcome.policy,
                         programs.name(program),

@@ -105,7 +105,10 @@ pub(super) fn print(
                 }
                 RecordedAction::Planned { plan: number, reason, clusters, outcome } => {
                     plan = Some((number, reason, outcome));
-                    planned = clusters;
+                    // What was expected of a refused plan is not in force.
+                    if !matches!(outcome, Outcome::Refused(_)) {
+                        planned = clusters;
+                    }
                     let others = match outcome {
                         Outcome::Otherwise(others) => others.as_slice(),
                         _ => &[],
