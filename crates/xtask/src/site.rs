@@ -217,6 +217,27 @@ mod tests {
         assert!(listed > 40, "{listed}");
     }
 
+    /// Checks that each link of a page that the site shows leads to a file: one to a folder works
+    /// on a forge, and not here.
+    #[test]
+    fn links_lead_to_files() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
+        let code = Regex::new(r"(?ms)^ *```.*?^ *```|`[^`\n]*`").unwrap();
+        let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).unwrap();
+        let mut links = 0;
+        for page in link.captures_iter(&summary) {
+            let page = resolve(Path::new("docs"), &page[1]);
+            let text = fs::read_to_string(root.join(&page)).unwrap();
+            for target in link.captures_iter(&code.replace_all(&text, "code")) {
+                let file = resolve(page.parent().unwrap(), &target[1]);
+                assert!(root.join(&file).is_file(), "{}: {}", page.display(), &target[1]);
+                links += 1;
+            }
+        }
+        assert!(links > 200, "{links}");
+    }
+
     #[test]
     fn links_that_lead_nowhere_are_found() {
         let folder = tempfile::tempdir().unwrap();
