@@ -190,7 +190,7 @@ fn socket(config: &Config) -> Option<PathBuf> {
         (ClockSource::Emulator(named), _) | (_, CounterSource::Emulator(named)) => named,
         _ => return None,
     };
-    Some(named.clone().unwrap_or_else(|| fairways_emulator::beside(&config.resctrl.root)))
+    Some(named.clone().unwrap_or_else(|| fairways_emulated::beside(&config.resctrl.root)))
 }
 
 /// Where this processor is described.

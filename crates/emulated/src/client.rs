@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use fairways_core::Time;
 
-use super::{
-    ArmedFault, ProgramCounters, ProgramLatencies, ProgramState, Request, Response, Retired, Status,
+use crate::{
+    ArmedFault, Fault, ProgramCounters, ProgramLatencies, ProgramState, Request, Response, Retired,
+    Status,
 };
-use crate::fault::Fault;
 
 /// A connection to an emulator. If it holds the clock, it gives it back when it is dropped.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Client {
         match serde_json::from_str(&line) {
             Ok(Response::Error(why)) => Err(ClientError::Refused(why)),
             Ok(response) => Ok(response),
-            Err(_) => Err(ClientError::Unknown(line.trim_end().to_owned())),
+            Err(_) => Err(ClientError::Unknown(line.trim_end().chars().take(200).collect())),
         }
     }
 
@@ -135,6 +135,22 @@ impl Client {
         let (by_ns, about_ns, until_exit) = (None, None, false);
         let to_ns = Some(to.nanos());
         self.status_of(&Request::Advance { by_ns, to_ns, about_ns, until_exit, until })
+    }
+
+    /// Lets time pass up to the first of these: exactly the first time, the step of the machine at
+    /// the second one, the exit of a program, or these numbers of instructions. Times are
+    /// nanoseconds since the machine began.
+    ///
+    /// # Errors
+    /// As for [`advance_until`](Self::advance_until).
+    pub fn advance_to_exit(
+        &mut self,
+        (to_ns, about_ns): (u64, u64),
+        until: &[Retired],
+    ) -> Result<Status, ClientError> {
+        let (to_ns, about_ns) = (Some(to_ns), Some(about_ns));
+        let until = until.to_vec();
+        self.status_of(&Request::Advance { by_ns: None, to_ns, about_ns, until_exit: true, until })
     }
 
     /// The simulated programs.
@@ -203,4 +219,57 @@ impl Client {
 
 fn unexpected(response: &Response) -> ClientError {
     ClientError::Unknown(format!("{response:?}"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ClockState;
+
+    /// A client whose emulator answers with these lines.
+    fn answered(lines: &str) -> Client {
+        let (client, mut emulator) = UnixStream::pair().unwrap();
+        emulator.write_all(lines.as_bytes()).unwrap();
+        Client { stream: BufReader::new(client) }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_reported_in_a_line() {
+        for (line, said) in [
+            ("", "does not answer"),
+            ("\n", "not understood"),
+            ("{}\n", "not understood: {}"),
+            ("{\"error\":\"advance: hold the clock first\"}\n", "advance: hold the clock first"),
+            ("{\"status\":{\"now_ns\":-1}}\n", "not understood: {\"status\""),
+            ("{\"faults\":[]}\n", "not understood: Faults"),
+        ] {
+            let why = answered(line).status().unwrap_err().to_string();
+            assert!(why.contains(said) && why.lines().count() == 1, "{line}: {why}");
+        }
+    }
+
+    #[test]
+    fn fields_that_a_later_emulator_adds_are_passed_over() {
+        let line = concat!(
+            r#"{"status":{"schema":1,"version":"9","pid":1,"mount":"/m","options":"","now_ns":5,"#,
+            r#""clock":"held","pace":1.0,"factor":null,"running":2,"programs":2,"faults":0,"#,
+            r#""later":true}}"#,
+            "\n"
+        );
+        let status = answered(line).status().unwrap();
+        assert_eq!((status.now_ns, status.clock, status.running), (5, ClockState::Held, 2));
+    }
+
+    #[test]
+    fn a_counter_that_is_null_is_missing() {
+        let line = concat!(
+            r#"{"counters":[{"pid":7,"name":"a","now_ns":5,"counters":{"instructions":3,"#,
+            r#""cycles":null}}]}"#,
+            "\n"
+        );
+        let all = answered(line).counters(None).unwrap();
+        assert_eq!(all[0].counters.instructions, Some(3));
+        assert_eq!((all[0].counters.cycles, all[0].counters.llc_misses), (None, None));
+    }
 }

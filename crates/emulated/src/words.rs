@@ -1,17 +1,11 @@
-//! The control socket: requests to the emulator beside the files.
+//! Requests to an emulator, and its answers.
 //!
 //! A line is one JSON object; each request has one response, in order. Both ends share these types.
-
-mod client;
-mod server;
-
-pub use client::{Client, ClientError};
-pub(crate) use server::{Serving, serve};
+//! A request with an unknown field is refused; of an answer, unknown fields are passed over.
 
 use fairways_core::{Counters, LatencyBin};
 use serde::{Deserialize, Serialize};
 
-pub use crate::clock::ClockState;
 use crate::fault::Fault;
 
 /// The version of these types, in every [`Status`].
@@ -98,7 +92,7 @@ pub struct Retired {
 
 /// The emulator's answer: `{"status": {...}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case")]
 pub enum Response {
     /// To status, hold, release, advance and cpu.
     Status(Status),
@@ -116,7 +110,6 @@ pub enum Response {
 
 /// The emulator's status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Status {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -145,9 +138,20 @@ pub struct Status {
     pub faults: usize,
 }
 
+/// What sets the clock's pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockState {
+    /// Real time's, as far as the machine comes along.
+    Paced,
+    /// Any client that lets time pass.
+    Lockstep,
+    /// The client that holds it.
+    Held,
+}
+
 /// A simulated program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ProgramState {
     /// Its name.
     pub name: String,
@@ -165,7 +169,6 @@ pub struct ProgramState {
 
 /// A program's counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ProgramCounters {
     /// Its name.
     pub name: String,
@@ -179,7 +182,6 @@ pub struct ProgramCounters {
 
 /// A service's latencies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ProgramLatencies {
     /// Its name.
     pub name: String,
@@ -193,7 +195,6 @@ pub struct ProgramLatencies {
 
 /// A fault that waits for its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ArmedFault {
     /// The id by which it can be cleared.
     pub id: u64,

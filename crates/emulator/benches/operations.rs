@@ -15,7 +15,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fairways_emulator::{Client, Emulator, Idle, Settings};
+use fairways_emulated::Client;
+use fairways_emulator::{Emulator, Idle, Settings};
 use fairways_resctrl::platform::Platform;
 
 const ROUNDS: u32 = 5;

@@ -8,11 +8,10 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::table::{STYLE, fit};
 use serde::Serialize;
 
-use crate::control::{
+use fairways_emulated::{
     ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramLatencies, ProgramState,
-    Request, Response, SCHEMA, Status,
+    Request, Response, SCHEMA, Status, socket_of,
 };
-use crate::emulator::socket_of;
 
 /// Sends a request to the emulator that is mounted here, or listens here, and prints the answer.
 ///
@@ -42,8 +41,7 @@ pub fn run(
 #[must_use]
 pub fn refused(why: ClientError) -> anyhow::Error {
     match why {
-        why @ ClientError::Connect { .. } => BadInput(why.to_string()).into(),
-        ClientError::Refused(why) => BadInput(why).into(),
+        ClientError::Connect { .. } | ClientError::Refused(_) => BadInput(why.to_string()).into(),
         why => why.into(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use fairways_core::Time;
-use serde::{Deserialize, Serialize};
+use fairways_emulated::ClockState;
 
 /// The pace of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,18 +13,6 @@ pub enum Pace {
     Real(f64),
     /// It stands still until a client lets time pass.
     Lockstep,
-}
-
-/// What sets the clock's pace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClockState {
-    /// Real time's, as far as the machine comes along.
-    Paced,
-    /// Any client that lets time pass.
-    Lockstep,
-    /// The client that holds it.
-    Held,
 }
 
 /// The clock.

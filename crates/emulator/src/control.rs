@@ -9,15 +9,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fairways_core::Time;
+use fairways_emulated::{
+    ArmedFault, Fault, ProgramCounters, ProgramLatencies, ProgramState, Request, Response, Retired,
+    SCHEMA, Status,
+};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{
-    ArmedFault, ProgramCounters, ProgramLatencies, ProgramState, Request, Response, Retired,
-    SCHEMA, Status,
-};
 use crate::clock::Pace;
-use crate::fault::Fault;
 use crate::hardware::Until;
 use crate::outside::Outside;
 use crate::shared::{Files, Shared};

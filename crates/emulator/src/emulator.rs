@@ -1,10 +1,9 @@
 //! An emulator, from its start to its end.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fairways_core::Time;
+use fairways_emulated::{Fault, beside};
 use fairways_linux::mounts::device_of;
 use fairways_resctrl::platform::Platform;
 use fairways_resctrl::rules::Errno;
@@ -20,7 +20,6 @@ use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 
 use crate::clock::{Clock, Pace};
 use crate::control;
-use crate::fault::Fault;
 use crate::filesystem::ResctrlFiles;
 use crate::handles::Handles;
 use crate::hardware::{Hardware, Until};
@@ -384,24 +383,6 @@ impl Drop for Emulator {
 
 /// How long the first answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The socket for a directory.
-#[must_use]
-pub fn beside(dir: &Path) -> PathBuf {
-    let mut path: OsString = dir.components().as_path().as_os_str().to_owned();
-    path.push(".sock");
-    path.into()
-}
-
-/// The socket of a mounted directory, or the path itself where it is a socket.
-#[must_use]
-pub fn socket_of(dir: &Path) -> PathBuf {
-    let about = fs::symlink_metadata(dir);
-    if about.is_ok_and(|about| about.file_type().is_socket()) {
-        return dir.to_owned();
-    }
-    beside(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
-}
 
 fn start_all(
     hardware: &dyn Hardware,

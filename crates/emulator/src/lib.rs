@@ -13,8 +13,8 @@
 //!   out from /proc afterwards, the one approximation.
 //! - **The clock** follows [real time](Pace), as far as the simulation keeps up; or it stands still
 //!   until a client lets time pass, so that the same requests give the same bytes every time.
-//! - **Beside the files** there is a [control socket](control): the clock, counters of programs,
-//!   and [faults](fault) on demand.
+//! - **Beside the files** there is a [control socket](fairways_emulated): the clock, counters of
+//!   programs, and [faults](fairways_emulated::Fault) on demand.
 //!
 //! A user other than root plays root here: root's files in resctrl belong to that user.
 //!
@@ -25,9 +25,9 @@
 pub mod answers;
 mod client_cpu;
 mod clock;
-pub mod control;
+mod control;
 mod emulator;
-pub mod fault;
+mod faults;
 mod filesystem;
 mod handles;
 pub mod hardware;
@@ -45,9 +45,7 @@ mod stepped;
 mod tasks;
 
 pub use clock::Pace;
-pub use control::Client;
-pub use emulator::{Emulator, Settings, StartError, beside, socket_of};
-pub use fault::{Fault, FaultError};
+pub use emulator::{Emulator, Settings, StartError};
 pub use hardware::{ChipMachine, Hardware, Idle};
 pub use mount::{MountError, guard};
 pub use placeholder::{Starter, hold_place};

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use fairways_chip::BandwidthLimit;
 use fairways_core::WayMask;
+use fairways_emulated::{Effect, Operation};
 use fairways_resctrl::platform::{Platform, Resource};
 use fairways_resctrl::rules::{Class, Node, Resctrl, Side};
 
 use crate::clock::Clock;
-use crate::fault::{Effect, Faults, Operation};
+use crate::faults::Faults;
 use crate::hardware::FillClass;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use common::{Mounted, can_mount, chip, lockstep, mounted};
 use fairways_core::Counters;
+use fairways_emulated::Client;
 use fairways_emulator::hardware::{platform_of, throttle_of};
-use fairways_emulator::{ChipMachine, Client, Pace, Settings};
+use fairways_emulator::{ChipMachine, Pace, Settings};
 use fairways_resctrl::platform::Platform;
 
 const MS: Duration = Duration::from_millis(1);
@@ -251,7 +252,7 @@ fn a_program_that_ends_takes_its_placeholder_along() {
     let mut client = of.client();
     let pid = of.pid("short");
     assert!(fs::exists(format!("/proc/{pid}")).unwrap());
-    let request = fairways_emulator::control::Request::Advance {
+    let request = fairways_emulated::Request::Advance {
         by_ns: Some(1_000_000_000),
         to_ns: None,
         about_ns: None,
@@ -262,7 +263,7 @@ fn a_program_that_ends_takes_its_placeholder_along() {
     let now = client.status().unwrap();
     assert!(now.running == 0 && now.now_ns < 10_000_000, "{now:?}");
     assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
-    let why = client.request(&fairways_emulator::control::Request::Advance {
+    let why = client.request(&fairways_emulated::Request::Advance {
         by_ns: None,
         to_ns: None,
         about_ns: None,

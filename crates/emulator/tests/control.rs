@@ -9,8 +9,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use common::{can_mount, chip, lockstep, mounted};
-use fairways_emulator::control::ClockState;
-use fairways_emulator::{Client, Settings};
+use fairways_emulated::Client;
+use fairways_emulated::ClockState;
+use fairways_emulator::Settings;
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -466,7 +466,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
     fs::create_dir(&dir).unwrap();
     let why = Emulator::start(&dir, options).err().unwrap();
     assert!(matches!(why, StartError::Options { .. }));
-    assert!(!fs::exists(fairways_emulator::beside(&dir)).unwrap());
+    assert!(!fs::exists(fairways_emulated::beside(&dir)).unwrap());
     // An emulator that another process unmounts ends.
     let emulator = Emulator::start(&dir, idle_lab()).unwrap();
     let mode = fs::symlink_metadata(emulator.socket()).unwrap().mode();

@@ -16,7 +16,7 @@ use fairways_chip::{Chip, Job, Phase, Settings as Simulated, preset};
 use fairways_core::{
     Action, AppId, Counters, Event, Machine, Partition, PlanId, Sample, Time, WayMask, WindowLength,
 };
-use fairways_emulator::control::{Request, Retired};
+use fairways_emulated::{Request, Retired};
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Pace, Settings};
 use fairways_resctrl::platform::Platform;

@@ -5,9 +5,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use fairways_command_kit::BadInput;
 use fairways_daemon::config::{Config, CounterSource, program_name, unique_name};
-use fairways_emulator::Client;
-use fairways_emulator::answers::refused;
+use fairways_emulated::{Client, ClientError};
 use fairways_programs::{CpuUser, Roots, Selector};
 
 /// How long processes are observed to find the busy ones.
@@ -24,12 +24,20 @@ pub(super) struct User {
     pub(super) cpus: Option<f64>,
 }
 
+/// What the user can change is bad input.
+fn refused(why: ClientError) -> anyhow::Error {
+    match why {
+        ClientError::Connect { .. } | ClientError::Refused(_) => BadInput(why.to_string()).into(),
+        why => why.into(),
+    }
+}
+
 /// The busiest programs of this host, the busiest first; or all programs of an emulator.
 pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>> {
     let list = || CpuUser::all(&Roots::default()).context("processes can't be listed");
     let mut found: Vec<(CpuUser, Option<f64>)> = match &config.counters.source {
         CounterSource::Emulator(_) => {
-            let socket = fairways_emulator::beside(&config.resctrl.root);
+            let socket = fairways_emulated::beside(&config.resctrl.root);
             let programs = Client::connect(&socket).and_then(|mut client| client.programs());
             let running = programs.map_err(refused)?.into_iter().filter(|program| program.running);
             let user = |pid| CpuUser {

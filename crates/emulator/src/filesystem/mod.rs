@@ -21,8 +21,8 @@ use fuser::{
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::client_cpu::ClientCpu;
-use crate::fault::{Effect, Operation};
 use crate::shared::{Files, Shared};
+use fairways_emulated::{Effect, Operation};
 
 /// Numbers are never used again, so that no generation is needed to distinguish files.
 const GENERATION: Generation = Generation(0);

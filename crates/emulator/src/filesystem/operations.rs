@@ -6,10 +6,10 @@ use fairways_resctrl::language::Reading;
 use fairways_resctrl::rules::{Caller, Errno as RulesErrno, GroupFile, Node};
 use fuser::{Errno, FileAttr, FileType, INodeNo, OpenAccMode, OpenFlags};
 
-use crate::fault::{Effect, Operation};
 use crate::inodes::Entry;
 use crate::shared::Files;
 use crate::state::State;
+use fairways_emulated::{Effect, Operation};
 
 fn errno(of: RulesErrno) -> Errno {
     Errno::from_i32(of.code())

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 use fairways_chip::program::parse;
 use fairways_chip::{Job, Phase, Settings as Simulated, preset};
+use fairways_emulated::Client;
 use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Client, Emulator, Hardware, Pace, Settings, Starter};
+use fairways_emulator::{ChipMachine, Emulator, Hardware, Pace, Settings, Starter};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
 

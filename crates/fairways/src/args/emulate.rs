@@ -11,8 +11,9 @@ use fairways_chip::{Geometry, Job};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, real, time, whole};
 use fairways_core::Llc;
+use fairways_emulated::Fault;
 use fairways_emulator::hardware::{platform_of, throttle_of};
-use fairways_emulator::{ChipMachine, Fault, Pace, Settings, Starter};
+use fairways_emulator::{ChipMachine, Pace, Settings, Starter};
 use fairways_resctrl::platform::{Kernel, Platform};
 
 use super::chip::{loads, required};

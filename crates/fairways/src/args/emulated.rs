@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 use fairways_command_kit::input::time;
-use fairways_emulator::control::Request;
-use fairways_emulator::{Fault, answers};
+use fairways_emulated::Fault;
+use fairways_emulated::Request;
+use fairways_emulator::answers;
 
 /// Query and control a running emulator
 ///

@@ -10,7 +10,7 @@ use fairways_chip::Geometry;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_command_kit::{BadInput, Interrupted};
-use fairways_emulator::control::{Client, ProgramState, SCHEMA};
+use fairways_emulated::{Client, ProgramState, SCHEMA};
 use fairways_emulator::{Emulator, MountError, Pace, Settings, StartError, host_files};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -4,12 +4,12 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Time};
+use fairways_emulated::{Client, ClockState, Retired, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::{Value, json};
 
 use super::{Clock, Wait};
+use crate::emulated::Connection;
 use crate::emulated::counters::threshold;
-use crate::emulated::{ClockState, Connection, Status};
 
 /// The clock of an emulator's machine. Unless the emulator is in lockstep, this connection holds
 /// the clock, so that it advances only during a wait. It stops between the machine's steps to see
@@ -35,9 +35,9 @@ impl EmulatorClock {
     /// If another client has it, or the emulator does not answer.
     pub fn new(connection: &Connection) -> io::Result<Self> {
         let mut socket = connection.socket();
-        let mut status: Status = socket.ask(&json!({"do": "status"}), "status")?;
+        let mut status = socket.ask(Client::status)?;
         if status.clock != ClockState::Lockstep {
-            status = socket.ask(&json!({"do": "hold"}), "status")?;
+            status = socket.ask(Client::hold)?;
         }
         drop(socket);
         let Status { now_ns, running, .. } = status;
@@ -50,16 +50,13 @@ impl EmulatorClock {
         self.began.saturating_add(time.nanos())
     }
 
-    fn advance(&mut self, until: Time, about: Time, targets: &Value) -> io::Result<()> {
-        let request = json!({
-            "do": "advance",
-            "to_ns": self.there(until),
-            "about_ns": self.there(about),
-            "until_exit": true,
-            "until": targets,
-        });
+    fn advance(&mut self, until: Time, about: Time, targets: &[Retired]) -> io::Result<()> {
+        let to = (self.there(until), self.there(about));
         let from = Instant::now();
-        let status = self.connection.socket().advance(&request)?;
+        let mut socket = self.connection.socket();
+        socket.seen = None;
+        let status = socket.ask(|client| client.advance_to_exit(to, targets))?;
+        drop(socket);
         let took = from.elapsed();
         (self.now, self.running) = (status.now_ns, status.running);
         if took < SOON {
@@ -72,14 +69,14 @@ impl EmulatorClock {
 
     /// The instruction counts of programs that the emulator is to wait for. Programs that it does
     /// not know are skipped.
-    fn targets(&self, instructions: &[(AppId, u64)]) -> Value {
+    fn targets(&self, instructions: &[(AppId, u64)]) -> Vec<Retired> {
         let socket = self.connection.socket();
         let targets = instructions.iter().filter_map(|&(app, count)| {
             let (pids, count) = threshold(&socket, app, count)?;
             let programs: Vec<String> = pids.iter().map(i32::to_string).collect();
-            Some(json!({"programs": programs, "instructions": count}))
+            Some(Retired { programs, instructions: count })
         });
-        Value::Array(targets.collect())
+        targets.collect()
     }
 }
 

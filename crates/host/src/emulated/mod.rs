@@ -4,19 +4,14 @@
 
 pub mod counters;
 pub mod service;
-mod words;
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fairways_core::{AppId, Counters};
-use serde_json::{Value, json};
-
-pub(crate) use words::{ClockState, ProgramLatencies, Status};
-use words::{ProgramCounters, field};
+use fairways_emulated::{Client, ClientError};
 
 /// A connection that the parts of a host share.
 #[derive(Clone, Debug)]
@@ -25,7 +20,7 @@ pub struct Connection(Arc<Mutex<Socket>>);
 #[derive(Debug)]
 pub(crate) struct Socket {
     path: PathBuf,
-    stream: BufReader<UnixStream>,
+    client: Client,
     /// Every program's counters, by process; `None`: time has passed since they were last read.
     pub(crate) seen: Option<BTreeMap<i32, Counters>>,
     /// What is counted of each program.
@@ -47,13 +42,9 @@ impl Connection {
     /// # Errors
     /// If none does; the error names the socket.
     pub fn connect(socket: &Path) -> io::Result<Self> {
-        let named = |why: io::Error| {
-            let path = socket.display();
-            io::Error::new(why.kind(), format!("{path}: no emulator listens there: {why}"))
-        };
-        let stream = BufReader::new(UnixStream::connect(socket).map_err(named)?);
+        let client = Client::connect(socket).map_err(io::Error::other)?;
         let (counted, kept) = (BTreeMap::new(), BTreeMap::new());
-        let socket = Socket { path: socket.to_owned(), stream, seen: None, counted, kept };
+        let socket = Socket { path: socket.to_owned(), client, seen: None, counted, kept };
         Ok(Self(Arc::new(Mutex::new(socket))))
     }
 
@@ -64,22 +55,13 @@ impl Connection {
 }
 
 impl Socket {
-    /// Sends a request, and waits for this field of the answer.
-    pub(crate) fn ask<T: serde::de::DeserializeOwned>(
+    /// Asks the emulator; an error names its socket.
+    pub(crate) fn ask<T>(
         &mut self,
-        request: &Value,
-        answer: &str,
+        ask: impl FnOnce(&mut Client) -> Result<T, ClientError>,
     ) -> io::Result<T> {
-        let named = |why: &str| format!("emulator at {}: {why}", self.path.display());
-        let broken = |why: io::Error| io::Error::new(why.kind(), named(&why.to_string()));
-        let mut line = request.to_string();
-        line.push('\n');
-        self.stream.get_mut().write_all(line.as_bytes()).map_err(broken)?;
-        line.clear();
-        if self.stream.read_line(&mut line).map_err(broken)? == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, named("it is gone")));
-        }
-        field(&line, answer).map_err(|why| io::Error::other(named(&why)))
+        ask(&mut self.client)
+            .map_err(|why| io::Error::other(format!("emulator at {}: {why}", self.path.display())))
     }
 
     /// What every program's counters show, by process.
@@ -87,16 +69,10 @@ impl Socket {
         let seen = match self.seen.take() {
             Some(seen) => seen,
             None => {
-                let all: Vec<ProgramCounters> = self.ask(&json!({"do": "counters"}), "counters")?;
+                let all = self.ask(|client| client.counters(None))?;
                 all.into_iter().map(|of| (of.pid, of.counters)).collect()
             }
         };
         Ok(self.seen.insert(seen))
-    }
-
-    /// Lets time pass, up to a moment that the request states.
-    pub(crate) fn advance(&mut self, request: &Value) -> io::Result<Status> {
-        self.seen = None;
-        self.ask(request, "status")
     }
 }

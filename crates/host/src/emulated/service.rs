@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use fairways_core::LatencyBin;
 use fairways_latency::Source;
-use serde_json::json;
 
-use super::{Connection, ProgramLatencies};
+use super::Connection;
 
 /// How soon an emulator's service answers: one program, or the sum of several.
 #[derive(Debug)]
@@ -32,8 +31,8 @@ impl Service {
     }
 
     fn read(&self) -> std::io::Result<BTreeMap<Duration, u64>> {
-        let request = json!({"do": "latencies", "programs": self.programs});
-        let all: Vec<ProgramLatencies> = self.connection.socket().ask(&request, "latencies")?;
+        let programs = Some(self.programs.clone());
+        let all = self.connection.socket().ask(|client| client.latencies(programs))?;
         let mut requests_by_latency = BTreeMap::new();
         for of in all {
             let answered = of.answered.ok_or_else(|| {

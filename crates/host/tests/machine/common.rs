@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use fairways_chip::{Job, Settings as Simulated};
 use fairways_core::Time;
+use fairways_emulated::Client;
 use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Client, Emulator, Pace, Settings as Emulated, Starter};
+use fairways_emulator::{ChipMachine, Emulator, Pace, Settings as Emulated, Starter};
 use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::emulated::service::Service;
 use fairways_host::emulated::{Connection, counters};

@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use fairways_core::AppId;
-use fairways_emulator::Client;
+use fairways_emulated::Client;
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::{BandwidthAllocation, Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Settings, restore};

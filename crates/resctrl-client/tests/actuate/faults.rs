@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_emulator::Client;
+use fairways_emulated::Client;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Refused};

@@ -4,7 +4,7 @@
 use std::fs;
 
 use fairways_core::AppId;
-use fairways_emulator::Client;
+use fairways_emulated::Client;
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, restore};
 

@@ -85,7 +85,7 @@ fn a_level_is_written_in_the_platforms_unit_and_read_back() {
         // Writing the same again would change nothing, and is not tried.
         host.fault("write:*/schemata=EIO");
         apply(&mut client, &levelled(&[(0x3, level, &[0]), (0xc, 0, &[1])]));
-        fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+        fairways_emulated::Client::connect(host.socket()).unwrap().clear(None).unwrap();
         assert_eq!(client.close().left, []);
         assert_eq!(host.snapshot(), before);
     }
@@ -213,7 +213,7 @@ fn a_value_that_somebody_writes_as_we_write_is_a_limit() {
             apply(&mut client, &levelled(&[(0x3, 50, &[0])]));
         });
         assert_eq!(mb(&host, "fairways.0"), format!("MB:0={at_once}"), "{theirs}");
-        fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+        fairways_emulated::Client::connect(host.socket()).unwrap().clear(None).unwrap();
         client.look().unwrap();
         assert_eq!(mb(&host, "fairways.0"), format!("MB:0={at_once}"), "{theirs}");
         apply(&mut client, &levelled(&[(0x3, 90, &[0])]));
@@ -270,7 +270,7 @@ fn no_thread_enters_a_class_of_unknown_limits() {
     let ids = [processes[0].id(), joining.id()];
     client.tasks(AppId(0), &mut |list| list.extend(ids)).unwrap_err();
     assert!(host.threads("COS1").contains(&joining.id()));
-    fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+    fairways_emulated::Client::connect(host.socket()).unwrap().clear(None).unwrap();
     host.write("fairways.0/schemata", "MB:0=100\n").unwrap();
     client.tasks(AppId(0), &mut |list| list.extend(ids)).unwrap();
     assert_eq!(mb(&host, "fairways.0"), "MB:0=20;1=100");

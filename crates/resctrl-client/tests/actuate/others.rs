@@ -364,7 +364,7 @@ fn info_is_read_again_after_a_mount_only() {
     host.fault("read:/info/L3*=EIO");
     assert_eq!(client.look().unwrap(), Default::default());
     client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
-    fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+    fairways_emulated::Client::connect(host.socket()).unwrap().clear(None).unwrap();
     host.remount("cdp").unwrap();
     assert!(client.look().unwrap().domains);
     assert_eq!(client.domains()[0].llc.clos, 7);

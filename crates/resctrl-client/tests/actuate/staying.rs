@@ -379,7 +379,7 @@ fn threads_that_cant_be_moved_are_missing() {
     let all = [one.id(), two.id()];
     client.tasks(APP, &mut |list| list.extend(all)).unwrap_err();
     assert_eq!((read(&mut client), client.uncounted(APP)), (MISSING, 1));
-    fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+    fairways_emulated::Client::connect(host.socket()).unwrap().clear(None).unwrap();
     list(&mut client, &[&one, &two]);
     read(&mut client);
     assert_eq!((read(&mut client), client.uncounted(APP)), (KNOWN, 0));

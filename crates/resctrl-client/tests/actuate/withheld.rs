@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_core::AppId;
-use fairways_emulator::Client;
+use fairways_emulated::Client;
 use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::Refused;
 

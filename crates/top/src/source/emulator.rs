@@ -10,8 +10,8 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::plain::plain;
 use fairways_core::{BandwidthLever, Counters, WayMask};
-use fairways_emulator::control::{Client, ProgramState};
-use fairways_emulator::socket_of;
+use fairways_emulated::socket_of;
+use fairways_emulated::{Client, ProgramState};
 use fairways_record::status::{
     ClusterStatus, Decision, DomainStatus, ProgramStatus, SCHEMA, Status, unique_name,
 };
