@@ -1,7 +1,7 @@
 //! The agenda: events that are due now, and times of events to come.
 
+use fairways_core::machine::{Alarm, EventQueue};
 use fairways_core::{AppId, Event, Time, Wish};
-use fairways_machine_kit::{Alarm, EventQueue};
 
 use crate::clock::Clock;
 use crate::record::JobRecord;

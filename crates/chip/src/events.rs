@@ -1,7 +1,7 @@
 //! Events and actions.
 
+use fairways_core::machine::OpenWindow;
 use fairways_core::{Action, AppId, Event, Latencies, Machine, Sample, ThreadId, Time};
-use fairways_machine_kit::OpenWindow;
 
 use crate::agenda::DueEvent;
 use crate::cores::CoreLoad;

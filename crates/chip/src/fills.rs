@@ -1,7 +1,7 @@
 //! Which programs may fill which ways, and move how much.
 
+use fairways_core::machine::PlanInForce;
 use fairways_core::{AppId, WayMask};
-use fairways_machine_kit::PlanInForce;
 
 use crate::cache::FillMask;
 use crate::geometry::Geometry;

@@ -1,7 +1,7 @@
 //! A program that runs.
 
+use fairways_core::machine::OpenWindow;
 use fairways_core::{AppId, Time};
-use fairways_machine_kit::OpenWindow;
 
 use crate::account::Account;
 use crate::clock::Clock;

@@ -13,6 +13,7 @@ extern crate alloc;
 
 mod bandwidth;
 mod counter;
+mod cpus;
 mod curve;
 mod decimal;
 mod escapes;
@@ -21,6 +22,7 @@ mod id;
 mod latency;
 mod levers;
 mod llc;
+pub mod machine;
 mod mask;
 mod partition;
 mod profile;
@@ -35,6 +37,7 @@ mod time;
 
 pub use bandwidth::{BandwidthLevel, BandwidthUnit, LevelInUnit};
 pub use counter::{Counter, Counters};
+pub use cpus::{CpuError, CpuSet};
 pub use curve::{Curve, CurveError, Q32};
 pub use decimal::NotANumber;
 pub use escapes::{PlainEscapes, is_plain, plain};

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use fairways_core::{LevelInUnit, LimitScope, WayMask};
+use fairways_core::{CpuSet, LevelInUnit, LimitScope, WayMask};
 use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{
-    Bandwidth, Cache, CpuSet, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
+    Bandwidth, Cache, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
 };
 use fairways_resctrl_client::bandwidth_domains::{bandwidth_domains, without_domain};
 

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use fairways_chip::{CacheShape, Geometry};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 use fairways_resctrl::platform::{Event, Platform, Resource};
 
 /// Bytes of a line.

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use fairways_core::machine::{EventQueue, PlanInForce};
 use fairways_core::{
     Action, AppId, Event, Levers, Machine, Partition, PartitionError, Profile, Time, Wish,
 };
-use fairways_machine_kit::{EventQueue, PlanInForce};
 
 /// Programs with known profiles that start one after the other at one instant, and run on.
 ///

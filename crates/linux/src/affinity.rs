@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
 

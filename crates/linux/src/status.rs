@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 
 use crate::topology::MOST_CPUS;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 
 /// As many CPUs as any kernel is built for: x86's greatest `NR_CPUS` (arch/x86/Kconfig).
 pub const MOST_CPUS: u32 = 8192;

@@ -1,7 +1,7 @@
 //! The machine: its state and its accessors.
 
+use fairways_core::machine::{Alarm, EventQueue, PlanInForce};
 use fairways_core::{AppId, Event, Llc, Partition, PlanId, Time};
-use fairways_machine_kit::{Alarm, EventQueue, PlanInForce};
 use fairways_profiles::DemandError;
 
 use crate::app::{JobProgress, ModelProgram, PendingEvent, Work};

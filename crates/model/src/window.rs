@@ -60,7 +60,7 @@ fn whole(total: f64) -> u64 {
 }
 
 /// A window that is under way.
-pub(crate) type Window = fairways_machine_kit::OpenWindow<CounterTotals>;
+pub(crate) type Window = fairways_core::machine::OpenWindow<CounterTotals>;
 
 /// The nanoseconds that a window still lasts while `rate` instructions retire a second, if it is
 /// `overshoot` times as long as requested; 0 at its end.

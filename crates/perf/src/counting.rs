@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 
-use fairways_core::{AppId, Counter, Counters};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{AppId, Counter, Counters, CpuSet};
 
 use super::events::BY_PROCESSOR;
 use super::program::{Blind, CountedProgram};

@@ -43,9 +43,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use fairways_core::{AppId, Counter};
+use fairways_core::{AppId, Counter, CpuSet};
 use fairways_linux::affinity;
-use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 
 pub use plausible::implausible;

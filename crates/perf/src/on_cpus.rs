@@ -1,10 +1,8 @@
 //! Events of whole CPUs, to be read by a program in the kernel.
 
-use fairways_core::Counter;
+use fairways_core::{Counter, CpuSet};
 
 use std::os::fd::{AsFd as _, OwnedFd};
-
-use fairways_resctrl::language::CpuSet;
 
 use super::events::{Event, ProcessorEvents};
 use super::sys::{self, Scope};

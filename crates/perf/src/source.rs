@@ -3,8 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counter, Counters};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{AppId, Counter, Counters, CpuSet};
 
 /// A program that is to be counted.
 #[derive(Clone, Debug, PartialEq, Eq)]

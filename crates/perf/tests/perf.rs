@@ -11,11 +11,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_core::{AppId, Counter, Counters};
+use fairways_core::{AppId, Counter, Counters, CpuSet};
 use fairways_needs::{Need, has, withheld};
 use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::{Perf, Settings, Source, Target, paranoid, probe};
-use fairways_resctrl::language::CpuSet;
 
 const SOFTWARE: u32 = 1;
 /// Nanoseconds that a thread ran.

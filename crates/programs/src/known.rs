@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 
 use super::connector::Connector;
 use super::dirs::{Matches, WantedIndex};

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use fairways_core::CpuSet;
 use fairways_linux::mounts::{self, Mount};
 use fairways_linux::{affinity, is_gone, numbers, stat, status};
-use fairways_resctrl::language::CpuSet;
 
 /// `PF_KTHREAD` of the kernel's include/linux/sched.h.
 const KERNEL_THREAD: u32 = 0x0020_0000;

@@ -6,7 +6,7 @@ use std::ops::{Bound, RangeInclusive};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 
 use super::dirs::Match;
 use super::known::{Id, KnownProgram, MatchKey};

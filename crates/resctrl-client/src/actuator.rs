@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, WayMask};
+use fairways_core::{AppId, CpuSet, WayMask};
 use fairways_linux::topology::Topology;
-use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
+use fairways_resctrl::language::{CountedTraffic, Monitoring, Reading};
 use rustix::io::Errno;
 
 use super::applied::Plans;

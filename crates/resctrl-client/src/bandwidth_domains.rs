@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fairways_core::CpuSet;
 use fairways_linux::topology::{Topology, describes, nodes};
-use fairways_resctrl::language::{Cache, CpuSet, Schemata};
+use fairways_resctrl::language::{Cache, Schemata};
 
 /// The domain of `MB` that each L3 has, by the cache's id; none for a cache of which it is not
 /// certain.

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use fairways_core::{BandwidthLever, Levers, Llc, WayMask, Ways};
+use fairways_core::{BandwidthLever, CpuSet, Levers, Llc, WayMask, Ways};
 use fairways_linux::topology::{Topology, listed};
-use fairways_resctrl::language::CpuSet;
 
 use super::error::{Error, Scarce};
 use super::offer::{Offer, Room, is_contiguous, offered, physical};

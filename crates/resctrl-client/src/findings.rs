@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use fairways_core::CpuSet;
 use fairways_linux::topology::{Topology, cpus_of_node};
-use fairways_resctrl::language::{CountedTraffic, CpuSet};
+use fairways_resctrl::language::CountedTraffic;
 
 use super::bandwidth_domains::without_domain;
 use super::counters::{read_traffic, say_filtered};

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
 
-use fairways_core::WayMask;
+use fairways_core::{CpuSet, WayMask};
 use fairways_linux::status;
 use fairways_linux::topology::listed;
-use fairways_resctrl::language::{CpuSet, Mode, Schemata};
+use fairways_resctrl::language::{Mode, Schemata};
 
 use super::error::Error;
 use super::masks::{SIDES, masks_in, schemata};

@@ -1,6 +1,6 @@
 //! Where resctrl counts: which directory of `mon_data` has a domain's events.
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 
 use super::tree::Tree;
 

@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 
-use fairways_core::{Llc, WayMask, Ways};
+use fairways_core::{CpuSet, Llc, WayMask, Ways};
 use fairways_linux::status;
 use fairways_linux::topology::{Topology, listed};
-use fairways_resctrl::language::CpuSet;
 
 use super::domain::Domain;
 use super::error::Error;

@@ -15,8 +15,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{AppId, Counters, CpuSet};
 
 use fairways_resctrl_client::Restored;
 

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use fairways_core::CpuSet;
 use fairways_linux::cgroup::Membership;
 use fairways_linux::topology::{MOST_CPUS, cpus};
 use fairways_linux::{stat, status};
-use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};

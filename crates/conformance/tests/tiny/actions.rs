@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use fairways_core::machine::OpenWindow;
 use fairways_core::{
     AppId, BandwidthLevel, Event, Partition, PartitionError, PlanId, Resources, Time, WindowLength,
 };
-use fairways_machine_kit::OpenWindow;
 
 use super::Tiny;
 use crate::Fault;

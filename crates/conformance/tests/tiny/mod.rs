@@ -12,7 +12,7 @@ use fairways_core::{
     Time, Wish,
 };
 
-use fairways_machine_kit::{Alarm, EventQueue, OpenWindow, PlanInForce};
+use fairways_core::machine::{Alarm, EventQueue, OpenWindow, PlanInForce};
 
 use crate::{Fault, SCALE};
 

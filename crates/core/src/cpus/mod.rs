@@ -14,21 +14,33 @@ fn is_end(rest: &[u8]) -> bool {
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt::{self, Write as _};
 
 /// Why the kernel refuses a text as a set of CPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuError {
     /// Not of the form: EINVAL.
-    #[error("is not a list or mask of CPUs")]
     Malformed,
     /// A list names an impossible CPU: ERANGE.
-    #[error("names a CPU that does not exist")]
     OutOfRange,
     /// A number too large, or a mask with more bits than possible CPUs: EOVERFLOW.
-    #[error("has a number or a mask that is too large")]
     TooLarge,
 }
+
+impl fmt::Display for CpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "is not a list or mask of CPUs",
+            Self::OutOfRange => "names a CPU that does not exist",
+            Self::TooLarge => "has a number or a mask that is too large",
+        })
+    }
+}
+
+impl Error for CpuError {}
 
 /// A set of CPUs by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

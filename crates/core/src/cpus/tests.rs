@@ -1,3 +1,5 @@
+use alloc::borrow::ToOwned;
+
 use proptest::prelude::*;
 
 use super::*;

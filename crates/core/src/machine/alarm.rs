@@ -1,8 +1,8 @@
 //! The alarm of a policy.
 
-use fairways_core::Time;
+use crate::Time;
 
-/// The alarm of a policy ([`Action::Wake`](fairways_core::Action::Wake)). There is one alarm:
+/// The alarm of a policy ([`Action::Wake`](crate::Action::Wake)). There is one alarm:
 /// setting it replaces the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alarm(Option<Time>);

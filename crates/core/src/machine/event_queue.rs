@@ -1,8 +1,8 @@
 //! The events that are due.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
-use fairways_core::Event;
+use crate::Event;
 
 /// The events of this instant that are still to be reported: first the answers to plans, in the
 /// order of the plans, then all others in the order in which they were added. `T` is an event, or
@@ -68,7 +68,11 @@ impl<T> FromIterator<T> for EventQueue<T> {
 
 #[cfg(test)]
 mod tests {
-    use fairways_core::{PartitionError, PlanId};
+    use crate::{PartitionError, PlanId};
+
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
 
     use super::*;
 
@@ -82,7 +86,7 @@ mod tests {
         due.push_answer(refused(0));
         due.push_answer(refused(1));
         let popped: Vec<String> =
-            std::iter::from_fn(|| due.pop()).map(|event| format!("{event:?}")).collect();
+            core::iter::from_fn(|| due.pop()).map(|event| format!("{event:?}")).collect();
         let expected = [refused(0), refused(1), Event::Woke].map(|event| format!("{event:?}"));
         assert_eq!(popped, expected);
     }

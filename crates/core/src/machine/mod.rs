@@ -1,4 +1,4 @@
-//! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of due events
+//! What every [`Machine`](crate::Machine) needs, whatever runs on it: a queue of due events
 //! ([`EventQueue`]), which puts answers to plans before anything else; the one [`Alarm`]; the plan
 //! in force ([`PlanInForce`]); and windows under way ([`OpenWindow`]).
 

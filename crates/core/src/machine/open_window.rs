@@ -1,8 +1,8 @@
 //! Windows that are under way.
 
-use std::time::Duration;
+use core::time::Duration;
 
-use fairways_core::{Time, WindowLength};
+use crate::{Time, WindowLength};
 
 /// A window that is under way. `C` is the type of a machine's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl<C> OpenWindow<C> {
     /// Ends the window, and begins the next one of the same length. Returns the one that has ended.
     pub fn restart(&mut self, now: Time, from: C) -> Self {
         let next = Self::new(self.length, now, from);
-        std::mem::replace(self, next)
+        core::mem::replace(self, next)
     }
 
     /// Notes that a plan comes into force now. A window that begins at this time is all under the

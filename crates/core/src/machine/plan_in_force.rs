@@ -1,6 +1,6 @@
 //! The plan in force.
 
-use fairways_core::{Event, Partition, PartitionError, PlanId};
+use crate::{Event, Partition, PartitionError, PlanId};
 
 /// The plan in force on a machine that carries out every legal plan.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,8 @@
 //! What a sample is made of: its value, and a program's row.
 
-use fairways_core::{BandwidthLevel, BandwidthUnit, Counter};
+use fairways_core::{BandwidthLevel, BandwidthUnit, Counter, CpuSet};
 use fairways_record::blame::Slowdown;
 use fairways_record::status::{ProgramStatus, ProgramTotals};
-use fairways_resctrl::language::CpuSet;
 
 /// A sample's value.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,9 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use fairways_core::{AppId, Counter, Counters};
+use fairways_core::{AppId, Counter, Counters, CpuSet};
 use fairways_perf::events;
 use fairways_perf::on_cpus;
-use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::{OpenError, Restored};
 use fairways_sched_ext as kernel;
 use fairways_turns::ledger::Ledger;

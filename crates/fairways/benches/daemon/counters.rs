@@ -1,10 +1,9 @@
 //! The perf part: software events in place of the hardware's, which virtual machines often lack.
 
-use fairways_core::{AppId, Counter};
+use fairways_core::{AppId, Counter, CpuSet};
 use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::{Perf, Settings};
 use fairways_perf::{Source, Target};
-use fairways_resctrl::language::CpuSet;
 
 /// `PERF_TYPE_SOFTWARE`.
 const SOFTWARE: u32 = 1;

@@ -4,9 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairways_core::{Llc, MAX_WAYS, WayMask, Ways};
+use fairways_core::{CpuSet, Llc, MAX_WAYS, WayMask, Ways};
 use fairways_linux::topology::{Topology, l3_folder, listed, number};
-use fairways_resctrl::language::CpuSet;
 
 use fairways_resctrl_client::Domain;
 

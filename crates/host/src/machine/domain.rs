@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, BandwidthLever, Cpus, Event, Levers, Llc, Partition, PartitionError};
-use fairways_machine_kit::{Alarm, EventQueue};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::machine::{Alarm, EventQueue};
+use fairways_core::{
+    AppId, BandwidthLever, CpuSet, Cpus, Event, Levers, Llc, Partition, PartitionError,
+};
 use fairways_resctrl_client as client;
 
 use super::plan::PlanInForce;

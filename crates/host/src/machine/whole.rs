@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use fairways_core::AppId;
+use fairways_core::{AppId, CpuSet};
 use fairways_perf::Target;
 use fairways_programs::ProgramKey;
-use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client as client;
 
 use super::domain::touched;

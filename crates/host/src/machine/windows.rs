@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use fairways_core::{Counters, Time, WindowLength};
-use fairways_machine_kit as machine_kit;
 
 /// A window under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// What windows of every machine have.
-    pub(super) common: machine_kit::OpenWindow<Counters>,
+    pub(super) common: fairways_core::machine::OpenWindow<Counters>,
     /// Whether the counters' source reports its end.
     pub(super) is_reported: bool,
     /// Where the clock does not notice retired instructions: from when on to look at them if
@@ -101,7 +100,7 @@ impl Window {
         let (poll_at, poll_by) =
             length.map_or((soonest, soonest), |length| looks(since, length, length, is_steady));
         let seen = (since, from.instructions);
-        let common = machine_kit::OpenWindow::new(every, since, from);
+        let common = fairways_core::machine::OpenWindow::new(every, since, from);
         Self { common, is_reported: false, poll_at, poll_by, seen, rate, rate_before: rate }
     }
 

@@ -9,9 +9,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Time};
+use fairways_core::{AppId, Counters, CpuSet, Time};
 use fairways_host::clock::{Clock, Wait};
-use fairways_resctrl::language::CpuSet;
 use fairways_turns::{Given, Scheduler, Turn, TurnReport, Who};
 
 /// CPUs that many hold.

@@ -17,8 +17,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use fairways_core::{Counter, Counters};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{Counter, Counters, CpuSet};
 use perf_event_open_sys::bindings::{
     PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_SAMPLE_READ, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
     PERF_TYPE_SOFTWARE,

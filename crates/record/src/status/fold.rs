@@ -1,8 +1,9 @@
 //! Adds events and actions up to a status.
 
-use fairways_core::{Action, AppId, Counters, Event, Latencies, Levers, Q32, Time, WayMask, Wish};
+use fairways_core::{
+    Action, AppId, Counters, CpuSet, Event, Latencies, Levers, Q32, Time, WayMask, Wish,
+};
 use fairways_policy::words;
-use fairways_resctrl::language::CpuSet;
 
 use super::{CacheWays, DomainStatus, MachineView, ObjectiveStatus, ProgramStatus, Status};
 

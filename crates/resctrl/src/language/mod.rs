@@ -3,7 +3,6 @@
 //! Everything here is text to values and back; nothing opens a file.
 
 mod bit_usage;
-mod cpus;
 mod info;
 mod lever;
 mod mode;
@@ -14,7 +13,6 @@ mod traffic;
 mod transactions;
 
 pub use bit_usage::{BitUsage, Use};
-pub use cpus::{CpuError, CpuSet};
 pub use info::{Bandwidth, Cache, Info, Monitoring};
 pub use lever::{IN_MBPS_FILE, IN_MBPS_OPTION};
 pub use mode::Mode;

@@ -1,7 +1,8 @@
 //! Making and removing groups.
 
 use super::{Caller, Class, Errno, Group, GroupId, Node, Resctrl, World};
-use crate::language::{CpuSet, Mode};
+use crate::language::Mode;
+use fairways_core::CpuSet;
 
 /// The directory that MON groups are made in; none of them may have this name.
 pub(super) const MON_GROUPS: &str = "mon_groups";

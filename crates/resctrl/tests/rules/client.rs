@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use fairways_resctrl::language::{BitUsage, CpuSet, Info, Mode, Reading, Schemata, Status, Value};
+use fairways_core::CpuSet;
+use fairways_resctrl::language::{BitUsage, Info, Mode, Reading, Schemata, Status, Value};
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl::rules::Resctrl;
 

@@ -1,7 +1,8 @@
 //! Properties of any text that is read as one of resctrl's files, which the fuzz target `language`
 //! checks, too.
 
-use fairways_resctrl::language::{BitUsage, CpuSet, Info, Mode, Reading, Schemata, Status};
+use fairways_core::CpuSet;
+use fairways_resctrl::language::{BitUsage, Info, Mode, Reading, Schemata, Status};
 
 /// Reads the bytes as every kind of file. Accepted ones are written, and read as the same.
 pub(crate) fn language(bytes: &[u8]) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 use fairways_resctrl::platform::{Platform, Resource};
 use fairways_resctrl::rules::{GroupFile, MonitoringFile, Node, Resctrl, Side};
 

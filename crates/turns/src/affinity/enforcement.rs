@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 use fairways_resctrl_client::{OpenError, Restored};
 
 use super::super::ledger::Ledger;

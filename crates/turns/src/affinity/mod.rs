@@ -32,11 +32,10 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use fairways_core::AppId;
+use fairways_core::{AppId, CpuSet};
 use fairways_linux::topology;
 use fairways_perf::events::{self, Cpu, Vendor};
 use fairways_perf::switches::{Stay, Switches, now};
-use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::{OpenError, Restored};
 use rustix::thread::{CapabilitySet, capabilities};
 use rustix::time::{ClockId, clock_getres};

@@ -2,9 +2,8 @@
 
 use std::io;
 
-use fairways_core::AppId;
+use fairways_core::{AppId, CpuSet};
 use fairways_perf::switches::now;
-use fairways_resctrl::language::CpuSet;
 
 use super::super::ledger::Change;
 use super::Affinity;

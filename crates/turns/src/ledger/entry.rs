@@ -1,6 +1,6 @@
 //! What the ledger records about threads.
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 use fairways_resctrl_client::store::Book;
 use serde::{Deserialize, Serialize};
 

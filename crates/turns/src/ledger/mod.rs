@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
+use fairways_core::CpuSet;
 use fairways_linux::stat::started;
-use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::store::State;
 use fairways_resctrl_client::{Error, OpenError, Restored};
 use rustix::param::clock_ticks_per_second;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
+use fairways_core::CpuSet;
 use fairways_linux::numbers;
 use fairways_linux::stat::started;
-use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::{Restored, Thing};
 use rustix::io::Errno;
 

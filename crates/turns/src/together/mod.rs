@@ -10,8 +10,7 @@ mod row;
 
 use std::collections::BTreeMap;
 
-use fairways_core::{CoRun, Counters, ThreadCounters, ThreadId};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{CoRun, Counters, CpuSet, ThreadCounters, ThreadId};
 
 use super::{Turn, Who};
 use row::Row;

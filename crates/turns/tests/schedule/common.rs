@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fairways_core::AppId;
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{AppId, CpuSet};
 use fairways_turns::{Affinity, Scheduler as _, Settings, TurnReport};
 use tempfile::TempDir;
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, ThreadId};
-use fairways_resctrl::language::CpuSet;
+use fairways_core::{AppId, CpuSet, ThreadId};
 
 use super::super::state::HostState;
 use super::super::trouble::Trouble;

@@ -30,9 +30,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_core::{AppId, Time};
+use fairways_core::{AppId, CpuSet, Time};
 use fairways_programs::ProgramKey;
-use fairways_resctrl::language::CpuSet;
 
 use fairways_resctrl_client::Errors;
 use fairways_turns::together::{Gathering, Stretch};

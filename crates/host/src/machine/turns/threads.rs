@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use fairways_core::AppId;
+use fairways_core::{AppId, CpuSet};
 use fairways_perf::Target;
 use fairways_programs::ProgramKey;
-use fairways_resctrl::language::CpuSet;
 
 use super::super::domain::touched;
 use super::super::roster::{Member, Roster};

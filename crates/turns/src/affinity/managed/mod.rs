@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use fairways_resctrl::language::CpuSet;
+use fairways_core::CpuSet;
 
 use super::super::ledger::Key;
 use super::super::thread::{self, Stat};
