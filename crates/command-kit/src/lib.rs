@@ -1,6 +1,6 @@
 //! What every command of Fairways shares: how it ends ([`exit`]), what it writes on a terminal
 //! ([`plain`], [`table`], [`partition`]) and into files ([`whole`]), and what its flags and files
-//! say ([`input`], [`policies`], [`objective`]).
+//! say ([`input`], [`objective`]).
 
 pub mod exit;
 pub mod input;
@@ -8,7 +8,6 @@ pub mod moment;
 pub mod objective;
 pub mod partition;
 pub mod plain;
-pub mod policies;
 mod signals;
 pub mod similar;
 pub mod table;

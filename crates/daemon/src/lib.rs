@@ -39,7 +39,6 @@ mod seen;
 mod settings;
 mod signals;
 mod socket;
-pub mod trial;
 mod unmatched;
 mod unmeasured;
 
@@ -49,13 +48,13 @@ use std::time::Duration;
 use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::Counter;
 use fairways_record::status::{Status, Totals};
+use fairways_record::trial::{Trial, Tried};
 
 use config::Config;
 use daemon::Daemon;
 use rules::Rules;
 use settings::Checked;
 use signals::Signals;
-use trial::{Trial, Tried};
 
 pub use open::{implausible_counts, perf};
 pub use options::{Options, Restore};

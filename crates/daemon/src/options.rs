@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_command_kit::policies::Setting;
+use fairways_exec_policy::policies::Setting;
 
 use crate::config::Config;
 

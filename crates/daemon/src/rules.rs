@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fairways_command_kit::{BadInput, policies};
+use fairways_command_kit::BadInput;
 use fairways_core::{Action, Event, Policy, Time};
 use fairways_exec_policy::descriptor;
+use fairways_exec_policy::policies;
 use fairways_policy::table::OwnerRequest;
 use serde_json::{Map, Value};
 
-use crate::trial::Trial;
+use fairways_record::trial::Trial;
 
 /// Whether a policy guarantees programs their baselines.
 pub(super) fn honours_baselines(policy: &str) -> bool {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::repeated;
-use fairways_command_kit::{BadInput, policies};
+use fairways_exec_policy::policies;
 
 use super::Options;
 use super::rules::{self, Rules};

@@ -1,6 +1,7 @@
-//! Policies that are programs of their own, in any language.
+//! [Policies by name](policies): those that are built in, and those that are programs of their own,
+//! in any language.
 //!
-//! `exec:COMMAND` names one. It reads JSON lines and answers each with one line (docs/exec.md): it
+//! `exec:COMMAND` names a program. It reads JSON lines and answers each with one line (docs/exec.md): it
 //! describes itself, then gets events in the journal's form, and answers with actions. Nothing
 //! that it does can stop its machine: [`ExecPolicy`] bounds the time and the length of an answer,
 //! checks every action, starts a failed program again with a bound, and otherwise leaves the last
@@ -15,6 +16,7 @@ mod exec;
 mod faults;
 mod parameters;
 mod plans;
+pub mod policies;
 mod present;
 mod start;
 #[cfg(test)]

@@ -2,16 +2,16 @@
 
 use std::str::FromStr;
 
+use fairways_command_kit::BadInput;
+use fairways_command_kit::similar::did_you_mean;
 use fairways_core::Policy;
-pub use fairways_exec_policy::json_of as json;
-use fairways_exec_policy::{PREFIX, described, descriptor};
 use fairways_policy::parameter::{self, Parameter, ValueKind};
 use fairways_policy::table::{ConfiguredPolicy, OwnerRequest};
 use fairways_policy::{Descriptor, NAMES, POLICIES};
 use serde_json::{Map, Value};
 
-use crate::BadInput;
-use crate::similar::did_you_mean;
+pub use crate::parameters::json_of as json;
+use crate::{PREFIX, described, descriptor};
 
 /// The policy of this name. A program is started, and asked to describe itself.
 ///

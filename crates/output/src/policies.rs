@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::policies::json as value_of;
 use fairways_command_kit::table::{STYLE, fit, fold};
+use fairways_exec_policy::policies::json as value_of;
 use fairways_policy::parameter::{Parameter, ValueKind};
 use fairways_policy::table::{DecisionScope, KnowledgeSource, OwnerRequest};
 use fairways_policy::{Descriptor, POLICIES};

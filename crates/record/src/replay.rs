@@ -5,8 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
-use fairways_command_kit::{BadInput, policies};
+use fairways_command_kit::BadInput;
 use fairways_core::Time;
+use fairways_exec_policy::policies;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -20,11 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_command_kit::exit::ExitCode;
-use fairways_command_kit::policies::SharedParameters;
 use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::{AppId, Counter, Partition, Policy, Time};
-use fairways_daemon::trial::{Trial, Tried};
+use fairways_exec_policy::policies::SharedParameters;
 use fairways_policy::{Descriptor, descriptor};
+use fairways_record::trial::{Trial, Tried};
 use parking_lot::Mutex;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -6,8 +6,8 @@ use fairways_core::{
     Action, AppId, Counters, Curve, Event, Llc, Partition, PlanId, Policy, Profile, Q32, Sample,
     Time, WayMask, Ways, WindowLength, Wish,
 };
-use fairways_daemon::trial::Trial as _;
 use fairways_policy::lfoc;
+use fairways_record::trial::Trial as _;
 
 use super::progress::progress;
 use super::*;

@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
-use fairways_command_kit::{BadInput, policies};
 use fairways_core::plain;
 use fairways_exec_policy::descriptor;
+use fairways_exec_policy::policies;
 use fairways_policy::Descriptor;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};

@@ -1,7 +1,7 @@
 //! Checks that a host has what its policy needs.
 
 use fairways_command_kit::plain::plain;
-use fairways_command_kit::policies;
+use fairways_exec_policy::policies;
 use fairways_policy::Descriptor;
 use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use fairways_command_kit::{input, objective, policies};
+use fairways_command_kit::{input, objective};
 use fairways_core::Objective;
+use fairways_exec_policy::policies;
 use fairways_latency::Spec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -11,7 +11,7 @@ mod files;
 #[cfg(test)]
 mod tests;
 
-use fairways_command_kit::policies;
+use fairways_exec_policy::policies;
 use fairways_record::status::Sandbox;
 
 use crate::config::{Config, CounterSource, SchedulerKind, Windows};

@@ -51,9 +51,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{shown, whole};
-use fairways_command_kit::policies::{Setting, parameters};
 use fairways_command_kit::whole::try_out;
 use fairways_core::Ways;
+use fairways_exec_policy::policies::{Setting, parameters};
 use fairways_output::ResultFormat;
 use fairways_record::replay;
 

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{real, time, whole};
-use fairways_command_kit::policies::{Setting, SharedParameters};
 use fairways_core::BandwidthLevel;
 use fairways_exec_policy::descriptor;
+use fairways_exec_policy::policies::{Setting, SharedParameters};
 use fairways_lab::{ChipProtocol, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::Descriptor;
 use fairways_simulation::suits::{self, MachineUse};

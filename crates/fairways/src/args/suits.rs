@@ -3,7 +3,7 @@
 //! The daemon checks what a policy needs on a host, because its configuration may name the policy.
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::policies::{Setting, honours, names};
+use fairways_exec_policy::policies::{Setting, honours, names};
 use fairways_policy::table::OwnerRequest;
 use fairways_simulation::suits::MachineUse;
 

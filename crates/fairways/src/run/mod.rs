@@ -12,12 +12,12 @@ use std::time::Duration;
 use fairways_attribution::{Attribution, MemoryLatency, WatchedPolicy};
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Policy as _, Time};
-use fairways_daemon::trial::{Trial, Tried};
 use fairways_lab::blame::memory_latency;
 use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::blame::BlameReport;
 use fairways_record::journal::Writer;
+use fairways_record::trial::{Trial, Tried};
 use fairways_simulation::{On, Running, SimulatedRun};
 
 pub(crate) use stepped::Stepped;

@@ -3,7 +3,7 @@
 mod python;
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::policies::{Setting, SharedParameters, json, known, make};
+use fairways_exec_policy::policies::{Setting, SharedParameters, json, known, make};
 use fairways_exec_policy::{descriptor, faults};
 use fairways_lab::OPTIMUM;
 use fairways_policy::table::KnowledgeSource;
@@ -55,7 +55,7 @@ impl Choices {
                 Ok(is) => is.to_string(),
                 Err(_) => value.str()?.to_string(),
             };
-            let value = fairways_command_kit::policies::value(&text);
+            let value = fairways_exec_policy::policies::value(&text);
             Ok(Setting { name: name.extract()?, value })
         });
         let settings = settings.collect::<PyResult<Vec<Setting>>>()?;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use fairways_chip::Geometry;
 use fairways_chip::program::LINE;
-use fairways_command_kit::policies::SharedParameters;
 use fairways_exec_policy::descriptor;
+use fairways_exec_policy::policies::SharedParameters;
 use fairways_policy::fairways::LONGER;
 use fairways_policy::table::KnowledgeSource;
 use fairways_policy::{Descriptor, NAMES, locpart};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{repeated, time};
-use fairways_command_kit::policies::{SharedParameters, is_program};
+use fairways_exec_policy::policies::{SharedParameters, is_program};
 use fairways_policy::{Descriptor, descriptor};
 use fairways_trial::{ComparedPolicies, RunningTrial};
 

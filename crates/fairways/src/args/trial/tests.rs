@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use fairways_core::{Action, AppId, Counter, Event, Partition, Policy, Time};
-use fairways_daemon::trial::Trial as OnTrial;
+use fairways_record::trial::Trial as OnTrial;
 use fairways_simulation::SimulatedRun;
 use fairways_trial::{MATTERS, RunningTrial, Verdict};
 use rayon::prelude::*;
