@@ -27,7 +27,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use fairways_chip::{Job, Phase, Settings as Simulated, preset, program};
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Emulator, Pace, Settings, Starter, hold_place, host_files};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, Request,

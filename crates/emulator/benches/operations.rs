@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_emulator::{Client, Emulator, Idle, Settings};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 const ROUNDS: u32 = 5;
 

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use fairways_chip::{CacheShape, Geometry};
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl::platform::{Event, Platform, Resource};
+use fairways_resctrl_rules::platform::{Event, Platform, Resource};
 
 /// Bytes of a line.
 const LINE: u32 = 64;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use fairways_chip::BandwidthLimit;
 use fairways_core::WayMask;
-use fairways_resctrl::platform::{Platform, Resource};
-use fairways_resctrl::rules::{Class, Node, Resctrl, Side};
+use fairways_resctrl_rules::platform::{Platform, Resource};
+use fairways_resctrl_rules::rules::{Class, Node, Resctrl, Side};
 
 use crate::clock::Clock;
 use crate::fault::{Effect, Faults, Operation};

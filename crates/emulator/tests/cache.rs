@@ -11,7 +11,7 @@ use common::{Mounted, can_mount, chip, lockstep, mounted};
 use fairways_core::Counters;
 use fairways_emulator::hardware::{platform_of, throttle_of};
 use fairways_emulator::{ChipMachine, Client, Pace, Settings};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -244,7 +244,7 @@ fn a_program_that_ends_takes_its_placeholder_along() {
         fairways_emulator::ChipMachine::new(settings, [("short".to_owned(), job)]).unwrap();
     let platform = fairways_emulator::hardware::platform_of(
         &geometry,
-        fairways_resctrl::platform::Platform::broadwell(),
+        fairways_resctrl_rules::platform::Platform::broadwell(),
     );
     let pace = fairways_emulator::Pace::Lockstep;
     let of = mounted(Settings { pace, ..Settings::new(platform, Box::new(machine)) });

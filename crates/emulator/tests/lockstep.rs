@@ -19,7 +19,7 @@ use fairways_core::{
 use fairways_emulator::control::{Request, Retired};
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Pace, Settings};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 const PROGRAMS: [&str; 4] = ["mlr:500K", "mload:2M", "lookbusy", "masstree-like"];
 

@@ -12,7 +12,7 @@ use common::{can_mount, mounted};
 use fairways_core::{Counters, LatencyBin, Time};
 use fairways_emulator::hardware::{FillClass, Until};
 use fairways_emulator::{Hardware, Pace, Settings};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 /// How far a step has come, and what the machine obeys.
 #[derive(Debug, Default)]

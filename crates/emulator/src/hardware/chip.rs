@@ -8,7 +8,7 @@ use fairways_chip::{
     SiblingGap, Throttle,
 };
 use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
-use fairways_resctrl::platform::{Caches, Platform, Resource, ThrottleMode};
+use fairways_resctrl_rules::platform::{Caches, Platform, Resource, ThrottleMode};
 
 use super::{FillClass, Hardware, Until};
 

@@ -12,7 +12,7 @@ use fairways_chip::{Job, Phase, Settings as Simulated, preset};
 use fairways_emulator::hardware::platform_of;
 use fairways_emulator::{ChipMachine, Client, Emulator, Hardware, Pace, Settings, Starter};
 use fairways_needs::{Need, has};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 /// Whether this system lets tests mount; prints so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {

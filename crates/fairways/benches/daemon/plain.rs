@@ -9,7 +9,7 @@ use std::process::Command;
 use fairways_chip::Geometry;
 use fairways_chip::preset::preset;
 use fairways_emulator::{Emulator, Idle, Settings, host_files};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
 
 /// Where every client looks for resctrl.

@@ -13,7 +13,7 @@ use fairways_command_kit::input::{at_most, real, time, whole};
 use fairways_core::Llc;
 use fairways_emulator::hardware::{platform_of, throttle_of};
 use fairways_emulator::{ChipMachine, Fault, Pace, Settings, Starter};
-use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use super::chip::{loads, required};
 use super::lists::pairs;

@@ -14,8 +14,8 @@ use fairways_host::emulated::{Connection, counters};
 use fairways_host::machine::{Host, Lever, Managed, Parts, Settings};
 use fairways_needs::{Need, has};
 use fairways_programs::{Roots, Selector, Wanted};
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Settings as Acting};
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::conformance::Stopping;
 

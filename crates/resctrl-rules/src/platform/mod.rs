@@ -15,7 +15,7 @@ pub use resource::{
     ThrottleMode,
 };
 
-use crate::language::CpuSet;
+use fairways_resctrl::language::CpuSet;
 
 /// A CPU's caches, by the ids that the kernel gives them (sysfs `cache/index*/id`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Class, Errno, GroupId, Resctrl, World, text};
-use crate::language::{LOCAL_TRANSACTIONS, TRANSACTIONS};
 use crate::platform::{Event, Platform};
+use fairways_resctrl::language::{LOCAL_TRANSACTIONS, TRANSACTIONS};
 
 const OFF: &str = "mbm_event counter assignment mode is not enabled\n";
 

@@ -2,8 +2,8 @@
 //! measured rate is below.
 
 use super::{Errno, GroupId, Resctrl, Side, World};
-use crate::language::Reading;
 use crate::platform::{Event, Resource};
+use fairways_resctrl::language::Reading;
 
 /// What MBps are counted in (`SZ_1M`).
 const MIB: u64 = 1 << 20;

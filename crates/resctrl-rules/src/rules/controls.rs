@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Errno, Options, Resctrl, Schema, Side, UNLIMITED_MBPS};
-use crate::language::Mode;
 use crate::platform::{Platform, Resource};
+use fairways_resctrl::language::Mode;
 
 /// The values of one domain in hardware (`struct rdt_hw_ctrl_domain`).
 #[derive(Clone, Debug)]

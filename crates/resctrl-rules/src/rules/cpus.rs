@@ -2,7 +2,7 @@
 
 use super::text;
 use super::{Errno, GroupId, Resctrl};
-use crate::language::{CpuError, CpuSet};
+use fairways_resctrl::language::{CpuError, CpuSet};
 
 impl Resctrl {
     /// `rdtgroup_cpus_show`.

@@ -1,7 +1,7 @@
 //! Making and removing groups.
 
 use super::{Caller, Class, Errno, Group, GroupId, Node, Resctrl, World};
-use crate::language::{CpuSet, Mode};
+use fairways_resctrl::language::{CpuSet, Mode};
 
 /// The directory that MON groups are made in; none of them may have this name.
 pub(super) const MON_GROUPS: &str = "mon_groups";

@@ -3,8 +3,8 @@
 use super::files::number;
 use super::text;
 use super::{ControlFile, Errno, MonitoringFile, Resctrl, SchemaId, World};
-use crate::language::{BitUsage, Mode, Use};
 use crate::platform::{CacheAllocation, Event, Resource, ThrottleMode};
+use fairways_resctrl::language::{BitUsage, Mode, Use};
 
 impl Resctrl {
     /// A file of `info/L3` and its like.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use super::schema::Schema;
 use super::text;
 use super::{Errno, Resctrl, SchemaId};
-use crate::language::Mode;
 use crate::platform::Resource;
+use fairways_resctrl::language::Mode;
 
 impl Resctrl {
     /// Whether its files are there (`io_alloc_init`): in every cache's directory.

@@ -42,10 +42,10 @@ pub use errno::Errno;
 pub use node::{Attributes, ControlFile, GroupFile, GroupId, MonitoringFile, Node};
 pub use schema::{SchemaId, Side};
 
-use crate::language::{CpuSet, Mode, Reading};
 use crate::platform::{Event, PackageEvent, Platform, Resource};
 use assign::Assigned;
 use controls::Controls;
+use fairways_resctrl::language::{CpuSet, Mode, Reading};
 use monitor::Counters;
 use other_lines::OtherValues;
 use rmids::Rmids;

@@ -1,7 +1,7 @@
 //! `mode`.
 
 use super::{Errno, GroupId, Resctrl};
-use crate::language::Mode;
+use fairways_resctrl::language::Mode;
 
 impl Resctrl {
     /// `rdtgroup_mode_show`.

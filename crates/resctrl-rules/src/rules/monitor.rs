@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Class, Errno, GroupId, Resctrl, World};
-use crate::language::Reading;
 use crate::platform::Event;
+use fairways_resctrl::language::Reading;
 
 /// Bandwidth counters: where each starts to count, and how events are configured.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Mounting and unmounting.
 
 use super::{Errno, Group, GroupId, Options, Resctrl, World, schema};
-use crate::language::Mode;
 use crate::platform::{Event, Resource};
+use fairways_resctrl::language::Mode;
 
 /// Options that belong to any filesystem (fs/fs_context.c, `vfs_parse_sb_flag`).
 const GENERAL: [&str; 11] = [

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Class, Errno, Resctrl, World};
-use crate::language::Reading;
 use crate::platform::{Event, Platform};
+use fairways_resctrl::language::Reading;
 
 /// The ids (`rmid_free_lru`, `rmid_busy_llc`).
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use super::other_lines::OtherValues;
 use super::schema::{Schema, name_width};
 use super::text;
 use super::{Errno, GroupId, Resctrl, SchemaId};
-use crate::language::Mode;
 use crate::platform::Resource;
+use fairways_resctrl::language::Mode;
 
 /// Values that were read, to be set if all could be.
 type Staged = BTreeMap<(SchemaId, u32), u32>;

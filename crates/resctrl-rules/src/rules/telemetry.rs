@@ -2,8 +2,8 @@
 //! "PERF_PKG_MON"; arch/x86/kernel/cpu/resctrl/intel_aet.c; since Linux 7.0).
 
 use super::{Errno, GroupId, Resctrl, World};
-use crate::language::Reading;
 use crate::platform::PackageEvent;
+use fairways_resctrl::language::Reading;
 
 /// Bits of a count after its binary point.
 const FRACTION: u32 = 18;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use fairways_resctrl::language::{BitUsage, CpuSet, Info, Mode, Reading, Schemata, Status, Value};
-use fairways_resctrl::platform::{Kernel, Platform};
-use fairways_resctrl::rules::Resctrl;
+use fairways_resctrl_rules::platform::{Kernel, Platform};
+use fairways_resctrl_rules::rules::Resctrl;
 
 use crate::shell::{Fake, Shell};
 

@@ -2,8 +2,8 @@
 //! fs/resctrl/monitor.c of Linux 7.2).
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Kernel, Platform};
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::{Event, Kernel, Platform};
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

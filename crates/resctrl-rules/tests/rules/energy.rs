@@ -1,7 +1,7 @@
 //! Energy of groups (resctrl.rst, `PERF_PKG_MON`; fs/resctrl and intel_aet.c of Linux 7.2).
 
-use fairways_resctrl::platform::{Kernel, Platform};
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::{Kernel, Platform};
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

@@ -1,4 +1,4 @@
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

@@ -1,8 +1,8 @@
 //! A class for devices: Linux 7.2.13's answers in the kernel lab to
 //! `crates/kernel-lab/tests/steps/io_alloc`, on fewer classes and caches.
 
-use fairways_resctrl::platform::{Kernel, Platform};
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::{Kernel, Platform};
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

@@ -1,7 +1,7 @@
 //! Differences between kernels.
 
-use fairways_resctrl::platform::{Kernel, Platform};
-use fairways_resctrl::rules::{Errno, Resctrl};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
+use fairways_resctrl_rules::rules::{Errno, Resctrl};
 
 use crate::shell::{Fake, Shell};
 

@@ -1,8 +1,8 @@
 //! L2 caches beside the L3, one for each core: Linux 7.2's answers in the kernel lab to
 //! `crates/kernel-lab/tests/steps/l2`.
 
-use fairways_resctrl::platform::{CacheAllocation, Platform};
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::{CacheAllocation, Platform};
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

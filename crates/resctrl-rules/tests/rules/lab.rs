@@ -1,6 +1,6 @@
 //! The answers of a real Linux 7.2 to an exercise of resctrl, on the kernel lab's machine.
 
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

@@ -11,7 +11,6 @@ mod io_alloc;
 mod kernels;
 mod l2;
 mod lab;
-mod language;
 mod masks;
 mod monitoring;
 mod mounting;

@@ -1,5 +1,5 @@
-use fairways_resctrl::platform::Platform;
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::Platform;
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

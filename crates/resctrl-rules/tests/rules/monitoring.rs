@@ -1,6 +1,6 @@
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Platform, Resource};
-use fairways_resctrl::rules::{Class, Errno, Resctrl, Side};
+use fairways_resctrl_rules::platform::{Event, Platform, Resource};
+use fairways_resctrl_rules::rules::{Class, Errno, Resctrl, Side};
 
 use crate::shell::{Fake, Shell};
 

@@ -1,5 +1,5 @@
-use fairways_resctrl::platform::{Event, Kernel, Platform, Resource};
-use fairways_resctrl::rules::{Errno, Resctrl, Side};
+use fairways_resctrl_rules::platform::{Event, Kernel, Platform, Resource};
+use fairways_resctrl_rules::rules::{Errno, Resctrl, Side};
 
 use crate::shell::{Fake, Shell};
 

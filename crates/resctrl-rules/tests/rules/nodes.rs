@@ -3,8 +3,8 @@
 //! `mkdir_mondata_subdir`; arch/x86/kernel/cpu/resctrl/monitor.c, `rdt_get_l3_mon_config`.
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Kernel, Platform};
-use fairways_resctrl::rules::{Errno, Resctrl};
+use fairways_resctrl_rules::platform::{Event, Kernel, Platform};
+use fairways_resctrl_rules::rules::{Errno, Resctrl};
 
 use crate::shell::{Fake, Shell};
 

@@ -1,8 +1,8 @@
 //! Random operations on the tree keep its properties.
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Kernel, Platform};
-use fairways_resctrl::rules::{GroupFile, Node};
+use fairways_resctrl_rules::platform::{Event, Kernel, Platform};
+use fairways_resctrl_rules::rules::{GroupFile, Node};
 use proptest::prelude::*;
 
 use crate::shell::{SHELL, Shell};

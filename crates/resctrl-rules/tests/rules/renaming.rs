@@ -1,6 +1,6 @@
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::Event;
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::Event;
+use fairways_resctrl_rules::rules::Errno;
 
 use crate::shell::Shell;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, PackageEvent, Platform};
-use fairways_resctrl::rules::{Caller, Class, Errno, Node, Owner, Resctrl, World};
+use fairways_resctrl_rules::platform::{Event, PackageEvent, Platform};
+use fairways_resctrl_rules::rules::{Caller, Class, Errno, Node, Owner, Resctrl, World};
 
 /// The shell's own thread.
 pub(crate) const SHELL: i32 = 100;

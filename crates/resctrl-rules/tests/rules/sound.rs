@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl::platform::{Platform, Resource};
-use fairways_resctrl::rules::{GroupFile, MonitoringFile, Node, Resctrl, Side};
+use fairways_resctrl_rules::platform::{Platform, Resource};
+use fairways_resctrl_rules::rules::{GroupFile, MonitoringFile, Node, Resctrl, Side};
 
 use crate::shell::Shell;
 
@@ -128,7 +128,7 @@ pub(crate) fn writes(bytes: &[u8]) {
         1 => (Platform::lab(), "cdp"),
         2 => (Platform::lab(), "mba_MBps"),
         3 => (Platform::zen().with_domains(2, 2).with_ways(12, 0xc00), ""),
-        _ => (Platform::lab().with_kernel(fairways_resctrl::platform::Kernel::v6_1()), ""),
+        _ => (Platform::lab().with_kernel(fairways_resctrl_rules::platform::Kernel::v6_1()), ""),
     };
     let lab = first % 5 != 3;
     let mut shell = Shell::on(platform, options);

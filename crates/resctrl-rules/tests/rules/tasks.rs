@@ -1,4 +1,4 @@
-use fairways_resctrl::rules::{Caller, Errno};
+use fairways_resctrl_rules::rules::{Caller, Errno};
 
 use crate::shell::{SHELL, Shell};
 
