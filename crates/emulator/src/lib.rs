@@ -48,6 +48,6 @@ pub use clock::Pace;
 pub use control::Client;
 pub use emulator::{Emulator, Settings, StartError, beside, socket_of};
 pub use fault::{Fault, FaultError};
-pub use hardware::{ChipMachine, Hardware, Idle};
+pub use hardware::{Hardware, Idle};
 pub use mount::{MountError, guard};
 pub use placeholder::{Starter, hold_place};

@@ -25,9 +25,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use fairways_chip::{Job, Phase, Settings as Simulated, preset, program};
-use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Emulator, Pace, Settings, Starter, hold_place, host_files};
+use fairways_emulator::{Emulator, Pace, Settings, Starter, hold_place, host_files};
 use fairways_resctrl_rules::platform::Platform;
+use fairways_simulation::chip::{ChipMachine, platform_of, processor_of};
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
@@ -179,7 +179,8 @@ fn start(folder: &Path) -> Emulator {
     let platform = platform_of(&geometry, Platform::broadwell().with_closids(CLASSES));
     let mount = folder.join("resctrl");
     fs::create_dir(&mount).unwrap();
-    host_files::write(&folder.join("host"), &platform, geometry, &mount, "").unwrap();
+    host_files::write(&folder.join("host"), &platform, processor_of(&geometry), &mount, "")
+        .unwrap();
     let program = std::env::current_exe().unwrap();
     let placeholders = Some(Starter { program, arguments: vec!["place".into()] });
     // As fast as it can.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use common::{Mounted, can_mount, chip, lockstep, mounted};
 use fairways_core::Counters;
-use fairways_emulator::hardware::{platform_of, throttle_of};
-use fairways_emulator::{ChipMachine, Client, Pace, Settings};
+use fairways_emulator::{Client, Pace, Settings};
 use fairways_resctrl_rules::platform::Platform;
+use fairways_simulation::chip::{ChipMachine, platform_of, throttle_of};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -240,12 +240,8 @@ fn a_program_that_ends_takes_its_placeholder_along() {
         ..fairways_chip::Job::new(program.unwrap())
     };
     let settings = fairways_chip::Settings::new(geometry);
-    let machine =
-        fairways_emulator::ChipMachine::new(settings, [("short".to_owned(), job)]).unwrap();
-    let platform = fairways_emulator::hardware::platform_of(
-        &geometry,
-        fairways_resctrl_rules::platform::Platform::broadwell(),
-    );
+    let machine = ChipMachine::new(settings, [("short".to_owned(), job)]).unwrap();
+    let platform = platform_of(&geometry, Platform::broadwell());
     let pace = fairways_emulator::Pace::Lockstep;
     let of = mounted(Settings { pace, ..Settings::new(platform, Box::new(machine)) });
     let mut client = of.client();

@@ -17,9 +17,9 @@ use fairways_core::{
     Action, AppId, Counters, Event, Machine, Partition, PlanId, Sample, Time, WayMask, WindowLength,
 };
 use fairways_emulator::control::{Request, Retired};
-use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Pace, Settings};
+use fairways_emulator::{Pace, Settings};
 use fairways_resctrl_rules::platform::Platform;
+use fairways_simulation::chip::{ChipMachine, platform_of};
 
 const PROGRAMS: [&str; 4] = ["mlr:500K", "mload:2M", "lookbusy", "masstree-like"];
 

@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use fairways_chip::{Job, Settings as Simulated};
 use fairways_core::Time;
-use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Client, Emulator, Pace, Settings as Emulated, Starter};
+use fairways_emulator::{Client, Emulator, Pace, Settings as Emulated, Starter};
 use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::emulated::service::Service;
 use fairways_host::emulated::{Connection, counters};
@@ -16,6 +15,7 @@ use fairways_needs::{Need, has};
 use fairways_programs::{Roots, Selector, Wanted};
 use fairways_resctrl_client::{Actuator, Settings as Acting};
 use fairways_resctrl_rules::platform::Platform;
+use fairways_simulation::chip::{ChipMachine, platform_of};
 
 use crate::conformance::Stopping;
 

@@ -1,16 +1,17 @@
-//! A chip that executes addresses.
+//! A chip behind the emulator's files.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairways_chip::{
-    AfterRun, CapUnit, Chip, ChipError, Geometry, Job, PausePoint, SKYLAKE_GAPS, Settings,
-    SiblingGap, Throttle,
+    AfterRun, BandwidthLimit, CacheShape, CapUnit, Chip, ChipError, FillClass, Geometry, Job,
+    PausePoint, SKYLAKE_GAPS, Settings, SiblingGap, Throttle,
 };
 use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
+use fairways_emulator::hardware::{
+    CacheSize, ClassLimit, CpuClass, Hardware, ProcessorShape, Until,
+};
 use fairways_resctrl_rules::platform::{Caches, Platform, Resource, ThrottleMode};
-
-use super::{FillClass, Hardware, Until};
 
 /// A [`Chip`] behind the files. Its programs start at once.
 ///
@@ -78,6 +79,33 @@ pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
         (l2.cbm_len, l2.shareable_bits, l2.cache_bytes) = (ways, shared, bytes);
     }
     platform
+}
+
+/// A chip's CPUs and caches, for the files that show them. Where fetches cost nothing, the
+/// instruction cache is as large as that of data.
+#[must_use]
+pub fn processor_of(chip: &Geometry) -> ProcessorShape {
+    let Geometry { cores, threads, mhz, .. } = *chip;
+    let llc = CacheSize { sets: chip.sets, ways: chip.llc.ways.get() };
+    ProcessorShape {
+        cores,
+        threads,
+        mhz,
+        l1: size(chip.l1),
+        l1i: size(chip.l1i.unwrap_or(chip.l1)),
+        l2: chip.l2.map(size),
+        llc,
+    }
+}
+
+fn size(CacheShape { sets, ways }: CacheShape) -> CacheSize {
+    CacheSize { sets, ways }
+}
+
+/// A class, as the chip has it.
+fn fill_class(CpuClass { mask, mark, limit }: CpuClass) -> FillClass {
+    let limit = limit.map(|ClassLimit { class, value }| BandwidthLimit { class, value });
+    FillClass { mask, mark, limit }
 }
 
 /// How a platform limits memory bandwidth: by spacing requests (Intel), or by a cap in 1/8 GB/s
@@ -158,8 +186,8 @@ impl Hardware for ChipMachine {
         self.chip.cpu(program)
     }
 
-    fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>) {
-        self.chip.set_classes(program, by_cpu);
+    fn set_classes(&mut self, program: usize, by_cpu: Vec<CpuClass>) {
+        self.chip.set_classes(program, by_cpu.into_iter().map(fill_class).collect());
     }
 
     fn counters(&self, program: usize) -> Counters {
