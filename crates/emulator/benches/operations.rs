@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use fairways_emulated::Client;
 use fairways_emulator::{Emulator, Idle, Settings};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 const ROUNDS: u32 = 5;
 

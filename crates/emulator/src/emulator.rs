@@ -14,8 +14,8 @@ use std::time::Duration;
 use fairways_core::Time;
 use fairways_emulated::{Fault, beside};
 use fairways_linux::mounts::device_of;
-use fairways_resctrl::platform::Platform;
-use fairways_resctrl::rules::Errno;
+use fairways_resctrl_rules::platform::Platform;
+use fairways_resctrl_rules::rules::Errno;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 
 use crate::clock::{Clock, Pace};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fairways_resctrl::rules::Node;
+use fairways_resctrl_rules::rules::Node;
 
 /// An open file, with the content for further reads.
 ///

@@ -13,9 +13,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use fairways_chip::{CacheShape, Geometry};
 use fairways_core::CpuSet;
-use fairways_resctrl::platform::{Event, Platform, Resource};
+use fairways_resctrl_rules::platform::{Event, Platform, Resource};
+
+use crate::hardware::{CacheSize, ProcessorShape};
 
 /// Bytes of a line.
 const LINE: u32 = 64;
@@ -31,7 +32,7 @@ const LINE: u32 = 64;
 pub fn write(
     folder: &Path,
     platform: &Platform,
-    chip: Geometry,
+    processor: ProcessorShape,
     mount: &Path,
     options: &str,
 ) -> io::Result<()> {
@@ -46,7 +47,7 @@ pub fn write(
     if fs::read_dir(folder)?.next().is_some() {
         return Err(io::Error::other("expected an empty folder, or one from an earlier start"));
     }
-    put(folder, "proc/cpuinfo", &cpuinfo(platform, &chip))?;
+    put(folder, "proc/cpuinfo", &cpuinfo(platform, &processor))?;
     let kinds = "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tresctrl\n\text4\nnodev\tfuse\n";
     put(folder, "proc/filesystems", kinds)?;
     let shown = in_order(options);
@@ -72,8 +73,8 @@ pub fn write(
     for cpu in all.iter() {
         let of = format!("{cpus}/cpu{cpu}");
         put(folder, &format!("{of}/online"), "1\n")?;
-        let core = cpu / chip.threads;
-        let siblings = cpus_of(core, &chip);
+        let core = cpu / processor.threads;
+        let siblings = cpus_of(core, &processor);
         for (name, value) in [
             ("physical_package_id", "0".to_owned()),
             ("die_id", "0".to_owned()),
@@ -89,7 +90,7 @@ pub fn write(
             fs::create_dir_all(folder.join(format!("{of}/node{number}")))?;
         }
         let last = last_level(platform);
-        for (index, cache) in caches(core, &chip, last).into_iter().enumerate() {
+        for (index, cache) in caches(core, &processor, last).into_iter().enumerate() {
             let shared = if cache.level == last { &all } else { &siblings };
             for (name, value) in cache.files(shared, platform.cpu_limit()) {
                 put(folder, &format!("{of}/cache/index{index}/{name}"), &format!("{value}\n"))?;
@@ -152,9 +153,9 @@ fn escaped(path: &Path) -> Vec<u8> {
 }
 
 /// The CPUs of a core.
-fn cpus_of(core: u32, chip: &Geometry) -> CpuSet {
-    let mut cpus = CpuSet::new();
-    (core * chip.threads..(core + 1) * chip.threads).for_each(|cpu| cpus.insert(cpu));
+fn cpus_of(core: u32, processor: &ProcessorShape) -> CpuSet {
+    let (threads, mut cpus) = (processor.threads, CpuSet::new());
+    (core * threads..(core + 1) * threads).for_each(|cpu| cpus.insert(cpu));
     cpus
 }
 
@@ -189,12 +190,12 @@ fn last_level(platform: &Platform) -> u32 {
     if platform.last_shared_cache() == Resource::L2 { 2 } else { 3 }
 }
 
-fn caches(core: u32, chip: &Geometry, last: u32) -> Vec<SysfsCache> {
-    let mut private = vec![(1, "Data", chip.l1), (1, "Instruction", chip.l1i.unwrap_or(chip.l1))];
-    private.extend(chip.l2.filter(|_| last > 2).map(|l2| (2, "Unified", l2)));
+fn caches(core: u32, processor: &ProcessorShape, last: u32) -> Vec<SysfsCache> {
+    let mut private = vec![(1, "Data", processor.l1), (1, "Instruction", processor.l1i)];
+    private.extend(processor.l2.filter(|_| last > 2).map(|l2| (2, "Unified", l2)));
     let mut caches: Vec<SysfsCache> = private
         .into_iter()
-        .map(|(level, kind, CacheShape { sets, ways })| SysfsCache {
+        .map(|(level, kind, CacheSize { sets, ways })| SysfsCache {
             level,
             id: core,
             kind,
@@ -202,8 +203,8 @@ fn caches(core: u32, chip: &Geometry, last: u32) -> Vec<SysfsCache> {
             ways,
         })
         .collect();
-    let ways = chip.llc.ways.get();
-    caches.push(SysfsCache { level: last, id: 0, kind: "Unified", sets: chip.sets, ways });
+    let CacheSize { sets, ways } = processor.llc;
+    caches.push(SysfsCache { level: last, id: 0, kind: "Unified", sets, ways });
     caches
 }
 
@@ -236,12 +237,13 @@ fn flags(platform: &Platform) -> String {
 /// first CPU's lines, and its name.
 const MARK: &str = "processor\t: 0\nmodel name\t: Fairways chip as ";
 
-fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
+fn cpuinfo(platform: &Platform, processor: &ProcessorShape) -> String {
     let kilobytes = platform.llc_bytes / 1024;
     let flags = flags(platform);
     let mut text = String::new();
     for cpu in platform.all_cpus().iter() {
-        let (core, siblings, cores, mhz) = (cpu / chip.threads, chip.cpus(), chip.cores, chip.mhz);
+        let ProcessorShape { cores, threads, mhz, .. } = *processor;
+        let (core, siblings) = (cpu / threads, processor.cpus());
         let name = platform.name;
         // Writing to a String does not fail.
         let _ = write!(text, "processor\t: {cpu}\nmodel name\t: Fairways chip as {name}\n");
@@ -273,6 +275,8 @@ fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use fairways_resctrl_rules::platform::Caches;
+
     use super::*;
 
     #[test]
@@ -286,9 +290,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (mount, folder) = (place.path().join("resctrl"), place.path().join("host"));
         fs::create_dir(&mount).unwrap();
-        let chip = fairways_chip::preset::parse("xeon-d:cores=4:sets=1024").unwrap();
-        let put = |folder: &Path, platform| {
-            write(folder, &crate::hardware::platform_of(&chip, platform), chip, &mount, "")
+        let l1 = CacheSize { sets: 64, ways: 8 };
+        let (l2, llc) = (CacheSize { sets: 512, ways: 8 }, CacheSize { sets: 1024, ways: 12 });
+        let processor =
+            ProcessorShape { cores: 4, threads: 1, mhz: 2000, l1, l1i: l1, l2: Some(l2), llc };
+        let put = |folder: &Path, platform: Platform| {
+            let cpus = (0..processor.cpus()).map(|cpu| (cpu, Caches { l3: 0, l2: cpu }));
+            write(folder, &platform.with_cpus(cpus), processor, &mount, "")
         };
         let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
         put(&folder, Platform::mpam()).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use fairways_resctrl::rules::Node;
+use fairways_resctrl_rules::rules::Node;
 
 /// The root's, by FUSE's convention.
 pub(crate) const ROOT: u64 = 1;

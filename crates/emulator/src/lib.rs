@@ -1,10 +1,10 @@
 //! A filesystem that looks like /sys/fs/resctrl, with a simulated machine behind it.
 //!
 //! [`Emulator::start`] mounts it on a directory. Its files obey the [kernel's
-//! rules](fairways_resctrl::rules), and the [machine](Hardware) obeys its files: a class's mask is
-//! where its programs' misses fill, its `MB` limits what they move, `llc_occupancy` is the cache
-//! they occupy, `mbm_total_bytes` the bytes they moved. So a manager that controls a server by
-//! these files can be pointed at it, and the cache answers.
+//! rules](fairways_resctrl_rules::rules), and the [machine](Hardware) obeys its files: a class's
+//! mask is where its programs' misses fill, its `MB` limits what they move, `llc_occupancy` is the
+//! cache they occupy, `mbm_total_bytes` the bytes they moved. So a manager that controls a server
+//! by these files can be pointed at it, and the cache answers.
 //!
 //! - **Programs** of the machine each have a real process, a [placeholder](hold_place), with the
 //!   program's name, which clients find, move between groups, and see end. Ending the process ends
@@ -46,6 +46,6 @@ mod tasks;
 
 pub use clock::Pace;
 pub use emulator::{Emulator, Settings, StartError};
-pub use hardware::{ChipMachine, Hardware, Idle};
+pub use hardware::{Hardware, Idle};
 pub use mount::{MountError, guard};
 pub use placeholder::{Starter, hold_place};

@@ -3,8 +3,8 @@
 use std::io;
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, PackageEvent, Platform};
-use fairways_resctrl::rules::{self, Caller, Owner, World};
+use fairways_resctrl_rules::platform::{Event, PackageEvent, Platform};
+use fairways_resctrl_rules::rules::{self, Caller, Owner, World};
 use rustix::io::Errno;
 
 use crate::placeholder::Placeholder;

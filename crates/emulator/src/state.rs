@@ -3,15 +3,14 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use fairways_chip::BandwidthLimit;
 use fairways_core::WayMask;
 use fairways_emulated::{Effect, Operation};
-use fairways_resctrl::platform::{Platform, Resource};
-use fairways_resctrl::rules::{Class, Node, Resctrl, Side};
+use fairways_resctrl_rules::platform::{Platform, Resource};
+use fairways_resctrl_rules::rules::{Class, Node, Resctrl, Side};
 
 use crate::clock::Clock;
 use crate::faults::Faults;
-use crate::hardware::FillClass;
+use crate::hardware::{ClassLimit, CpuClass};
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
 use crate::readings::PublishedReadings;
@@ -96,16 +95,16 @@ impl State {
     }
 
     /// A program's classes, by CPU.
-    pub(crate) fn classes(&self, program: usize, places: &[CpuPlace]) -> Vec<FillClass> {
+    pub(crate) fn classes(&self, program: usize, places: &[CpuPlace]) -> Vec<CpuClass> {
         let thread = self.outside.placeholders[program].thread();
         let mut by_cpu = Vec::with_capacity(places.len());
-        let mut last: Option<(Class, CpuPlace, FillClass)> = None;
+        let mut last: Option<(Class, CpuPlace, CpuClass)> = None;
         for place in places {
             let class = self.rules.class_beside(thread, place.own);
             // Most CPUs are like the one before.
             let fill = match last {
                 Some((before, like, fill)) if before == class && like.is_like(place) => fill,
-                _ => self.fill_class(class, place),
+                _ => self.cpu_class(class, place),
             };
             last = Some((class, *place, fill));
             by_cpu.push(fill);
@@ -113,7 +112,7 @@ impl State {
         by_cpu
     }
 
-    fn fill_class(&self, class: Class, place: &CpuPlace) -> FillClass {
+    fn cpu_class(&self, class: Class, place: &CpuPlace) -> CpuClass {
         let cache = self.outside.platform.last_shared_cache();
         let mask =
             place.cache.and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
@@ -121,16 +120,16 @@ impl State {
         let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
         let limit = place.domain.and_then(|domain| self.limit(class.closid, domain));
         let mark = self.outside.mark_in(class, place.node);
-        FillClass { mask, mark, limit }
+        CpuClass { mask, mark, limit }
     }
 
     /// The limit of a class's memory bandwidth in a domain; `None`: as much as the platform has.
-    fn limit(&self, closid: u32, domain: u32) -> Option<BandwidthLimit> {
+    fn limit(&self, closid: u32, domain: u32) -> Option<ClassLimit> {
         let most = self.outside.platform.mb.as_ref()?.max;
         let of_memory = self.outside.platform.bandwidth_domain_of(domain);
         let value = self.rules.bandwidth(Resource::Mb, closid, of_memory)?;
         let class = u16::try_from(closid).ok()?;
-        (value < most).then_some(BandwidthLimit { class, value })
+        (value < most).then_some(ClassLimit { class, value })
     }
 
     /// Finds new threads of the system, by their ids where the kernel shows the newest one, else by

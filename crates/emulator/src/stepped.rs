@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_core::Time;
 
-use crate::hardware::{FillClass, Hardware, Until};
+use crate::hardware::{CpuClass, Hardware, Until};
 use crate::moved::MovedBytes;
 use crate::outside::Outside;
 use crate::readings::{MarkReading, ProgramReading};
@@ -20,7 +20,7 @@ pub(crate) struct SteppedHardware {
     pub(crate) hardware: Box<dyn Hardware>,
     moved: MovedBytes,
     /// By program: its classes, by CPU.
-    classes: Vec<Vec<FillClass>>,
+    classes: Vec<Vec<CpuClass>>,
     /// Marks whose counts may still change.
     marks: BTreeSet<u16>,
     /// The rules' generation that the machine last applied.
@@ -89,7 +89,7 @@ impl SteppedHardware {
     }
 
     /// The mark under which a program is counted, on the CPU that it is on.
-    fn mark(hardware: &dyn Hardware, classes: &[Vec<FillClass>], program: usize) -> u16 {
+    fn mark(hardware: &dyn Hardware, classes: &[Vec<CpuClass>], program: usize) -> u16 {
         let cpu = hardware.cpu(program).and_then(|cpu| usize::try_from(cpu).ok()).unwrap_or(0);
         classes[program].get(cpu).map_or(0, |class| class.mark)
     }

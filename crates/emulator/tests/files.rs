@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use common::{Mounted, can_mount, errno, mounted};
 use fairways_emulator::{Emulator, Idle, Settings, StartError};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;

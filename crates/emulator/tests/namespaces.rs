@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use common::{Mounted, mounted};
 use fairways_emulator::{Idle, Settings};
 use fairways_needs::{Need, has};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 /// The kernel lab's machine with a group `g`; `None` where this system lets nobody mount or be
 /// apart.

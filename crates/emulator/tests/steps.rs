@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use common::{can_mount, mounted};
 use fairways_core::{Counters, LatencyBin, Time};
-use fairways_emulator::hardware::{FillClass, Until};
+use fairways_emulator::hardware::{CpuClass, Until};
 use fairways_emulator::{Hardware, Pace, Settings};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 /// How far a step has come, and what the machine obeys.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl Hardware for Halting {
         Some(0)
     }
 
-    fn set_classes(&mut self, _: usize, by_cpu: Vec<FillClass>) {
+    fn set_classes(&mut self, _: usize, by_cpu: Vec<CpuClass>) {
         self.progress.0.lock().unwrap().masks.push(by_cpu[0].mask.bits());
     }
 

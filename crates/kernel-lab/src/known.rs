@@ -1,6 +1,6 @@
 //! The rules that are known for a kernel: sid's moves on, and the rules do not by themselves.
 
-use fairways_resctrl::platform::Kernel as Rules;
+use fairways_resctrl_rules::platform::Kernel as Rules;
 
 /// Major and minor number.
 type Version = (u32, u32);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
 
-use fairways_resctrl::platform::Kernel as Rules;
+use fairways_resctrl_rules::platform::Kernel as Rules;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::apt::Suite;

@@ -143,7 +143,8 @@ pub struct Processor {
 }
 
 impl Default for Processor {
-    /// Two L3 domains of two CPUs with everything but L2, like `fairways_resctrl`'s platform `lab`.
+    /// Two L3 domains of two CPUs with everything but L2, like the platform `lab` of
+    /// `fairways_resctrl_rules`.
     fn default() -> Self {
         Self {
             vendor: Vendor::Intel,

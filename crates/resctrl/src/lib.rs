@@ -3,10 +3,6 @@
 //! [`language`] is the text of its files, as a client and a stand-in for the kernel read and write
 //! it.
 //!
-//! [`platform`] describes machines. [`rules`] is the kernel's behaviour: one state machine.
-//!
 //! Source: the kernel's Documentation/filesystems/resctrl.rst, and its fs/resctrl.
 
 pub mod language;
-pub mod platform;
-pub mod rules;

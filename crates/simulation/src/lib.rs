@@ -2,7 +2,7 @@
 //!
 //! [`catalog`] finds profiles, [`World`] has the programs of the model and [`chip::World`] those of
 //! a chip, [`suits`] and [`profile_needs`] say which policies suit which machine and profiles, and
-//! [`SimulatedRun`] runs one of them.
+//! [`SimulatedRun`] runs one of them. [`chip::ChipMachine`] is a chip behind the emulator's files.
 //! Commands and the Python package make these of what their users wrote, and report what is wrong
 //! with that in one line.
 

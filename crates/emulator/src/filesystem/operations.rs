@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::rules::{Caller, Errno as RulesErrno, GroupFile, Node};
+use fairways_resctrl_rules::rules::{Caller, Errno as RulesErrno, GroupFile, Node};
 use fuser::{Errno, FileAttr, FileType, INodeNo, OpenAccMode, OpenFlags};
 
 use crate::inodes::Entry;

@@ -2,7 +2,7 @@
 
 use fairways_core::{Counters, LatencyBin, Time};
 
-use super::{FillClass, Hardware, Until};
+use super::{CpuClass, Hardware, Until};
 
 /// Nothing runs, and every counter stays at 0: for clients that look at the files only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ impl Hardware for Idle {
         None
     }
 
-    fn set_classes(&mut self, _: usize, _: Vec<FillClass>) {}
+    fn set_classes(&mut self, _: usize, _: Vec<CpuClass>) {}
 
     fn counters(&self, _: usize) -> Counters {
         Counters::default()

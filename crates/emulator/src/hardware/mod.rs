@@ -1,15 +1,12 @@
 //! The machine behind the files.
 
-mod chip;
 mod idle;
 
-pub use chip::{ChipMachine, platform_of, throttle_of};
-pub use idle::Idle;
-
-pub use fairways_chip::FillClass;
 use std::time::Duration;
 
-use fairways_core::{Counters, LatencyBin, Time};
+use fairways_core::{Counters, LatencyBin, Time, WayMask};
+
+pub use idle::Idle;
 
 /// How far to let time pass: until the first of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +28,62 @@ impl Until {
     pub fn time(to: Time) -> Self {
         Self { to, about: to, exit: false, instructions: Vec::new() }
     }
+}
+
+/// A program's class on a CPU: like a CLOSID's mask and limit, and an RMID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuClass {
+    /// The ways that the program may fill there. An empty mask counts as way 0.
+    pub mask: WayMask,
+    /// The mark under which its lines are counted until they are evicted.
+    pub mark: u16,
+    /// The limit of its memory bandwidth, if it has one.
+    pub limit: Option<ClassLimit>,
+}
+
+/// A limit of memory bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassLimit {
+    /// The class of service: its programs have one cap together, on platforms that cap.
+    pub class: u16,
+    /// The limit, in the unit of the platform's `MB` values.
+    pub value: u32,
+}
+
+/// The CPUs and caches of a machine, as its files in /proc and /sys show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorShape {
+    /// Cores.
+    pub cores: u32,
+    /// Hardware threads of each core. Each is a CPU; numbering starts with the first core's.
+    pub threads: u32,
+    /// Core clock, MHz.
+    pub mhz: u32,
+    /// The first data cache of each core.
+    pub l1: CacheSize,
+    /// The instruction cache of each core.
+    pub l1i: CacheSize,
+    /// The second private cache of each core, if it has one.
+    pub l2: Option<CacheSize>,
+    /// The cache that all cores share.
+    pub llc: CacheSize,
+}
+
+impl ProcessorShape {
+    /// The CPUs: the hardware threads of all cores.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.cores.saturating_mul(self.threads)
+    }
+}
+
+/// The size of a cache of lines of 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSize {
+    /// Sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
 }
 
 /// A simulated machine with one last-level cache, whose programs the files govern.
@@ -63,7 +116,7 @@ pub trait Hardware: Send {
 
     /// From now on a program fills these ways under these marks, with these limits of memory
     /// bandwidth, by the CPU that it is on. Nothing is evicted.
-    fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>);
+    fn set_classes(&mut self, program: usize, by_cpu: Vec<CpuClass>);
 
     /// A program's counts since it started; uncounted ones are missing.
     fn counters(&self, program: usize) -> Counters;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fairways_linux::stat::Stat;
 use fairways_linux::status;
-use fairways_resctrl::rules::Owner;
+use fairways_resctrl_rules::rules::Owner;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 

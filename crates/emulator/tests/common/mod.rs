@@ -7,13 +7,9 @@ use std::io::{self, Write};
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use fairways_chip::program::parse;
-use fairways_chip::{Job, Phase, Settings as Simulated, preset};
 use fairways_emulated::Client;
-use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Emulator, Hardware, Pace, Settings, Starter};
+use fairways_emulator::{Emulator, Settings, Starter};
 use fairways_needs::{Need, has};
-use fairways_resctrl::platform::Platform;
 
 /// Whether this system lets tests mount; prints so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {
@@ -46,28 +42,6 @@ impl Drop for Mounted {
 pub(crate) fn placeholder() -> Starter {
     let script = "printf %s \"$0\" > /proc/$$/comm; echo; read nothing";
     Starter { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
-}
-
-/// A chip of four cores and 12 ways of 64 KB, on which these programs run.
-pub(crate) fn chip(programs: &[&str]) -> (Platform, Box<dyn Hardware>) {
-    let geometry = preset::parse("xeon-d:cores=4:sets=1024").unwrap();
-    let machine = ChipMachine::new(
-        Simulated::new(geometry),
-        programs.iter().map(|text| {
-            let phases = parse(text, |_| None).unwrap().into_iter();
-            let phases =
-                phases.map(|(program, length)| Phase { program: program.map(Into::into), length });
-            ((*text).to_owned(), Job { phases: phases.collect(), ..Job::default() })
-        }),
-    )
-    .unwrap();
-    (platform_of(&geometry, Platform::broadwell()), Box::new(machine))
-}
-
-/// In lockstep, with these programs.
-pub(crate) fn lockstep(programs: &[&str]) -> Mounted {
-    let (platform, hardware) = chip(programs);
-    mounted(Settings { pace: Pace::Lockstep, ..Settings::new(platform, hardware) })
 }
 
 pub(crate) fn mounted(settings: Settings) -> Mounted {

@@ -9,7 +9,8 @@ use std::process::Command;
 use fairways_chip::Geometry;
 use fairways_chip::preset::preset;
 use fairways_emulator::{Emulator, Idle, Settings, host_files};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
+use fairways_simulation::chip::processor_of;
 use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
 
 /// Where every client looks for resctrl.
@@ -87,7 +88,8 @@ impl Host {
             Platform::skylake().with_rmids(1024).with_closids(crate::CLASSES).with_domains(1, cpus);
         let geometry = Geometry { cores: cpus, threads: 1, ..preset("xeon-e5").unwrap() };
         let mount = self.at("emulated");
-        host_files::write(&self.at("host"), &platform, geometry, &mount, "").unwrap();
+        let processor = processor_of(&geometry);
+        host_files::write(&self.at("host"), &platform, processor, &mount, "").unwrap();
         let emulator =
             Emulator::start(&mount, Settings::new(platform, Box::new(Idle::default()))).unwrap();
         copy(&mount, &self.at("root"));

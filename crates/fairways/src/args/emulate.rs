@@ -12,9 +12,8 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, real, time, whole};
 use fairways_core::Llc;
 use fairways_emulated::Fault;
-use fairways_emulator::hardware::{platform_of, throttle_of};
-use fairways_emulator::{ChipMachine, Pace, Settings, Starter};
-use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_emulator::{Pace, Settings, Starter};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use super::chip::{loads, required};
 use super::lists::pairs;
@@ -22,7 +21,7 @@ use super::{ChipPreset, How, MOST_WAYS, Pairs, TimeScale};
 use crate::emulate::{self, Emulation};
 use fairways_simulation::Names;
 use fairways_simulation::catalog::ProfileSource;
-use fairways_simulation::chip::World;
+use fairways_simulation::chip::{ChipMachine, World, platform_of, processor_of, throttle_of};
 
 /// Reads a platform by its name.
 fn platform() -> impl TypedValueParser<Value = Platform> {
@@ -215,7 +214,7 @@ impl Emulate {
         Ok(Emulation {
             dir: self.dir,
             machine: format!("chip:{}", self.machine.name),
-            geometry,
+            processor: processor_of(&geometry),
             least_time_scales,
             settings: Settings {
                 placeholders: starter("placeholder"),

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use comfy_table::Table;
-use fairways_chip::Geometry;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_command_kit::{BadInput, Interrupted};
 use fairways_emulated::{Client, ProgramState, SCHEMA};
+use fairways_emulator::hardware::ProcessorShape;
 use fairways_emulator::{Emulator, MountError, Pace, Settings, StartError, host_files};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -42,8 +42,8 @@ pub(crate) struct Emulation {
     pub(crate) dir: PathBuf,
     /// Its machine, as users name it.
     pub(crate) machine: String,
-    /// The chip of the machine.
-    pub(crate) geometry: Geometry,
+    /// The CPUs and caches of the machine.
+    pub(crate) processor: ProcessorShape,
     /// The least time scale of each policy that has one.
     pub(crate) least_time_scales: BTreeMap<String, f64>,
     pub(crate) settings: Settings,
@@ -58,13 +58,13 @@ pub(crate) fn run(
     is_quiet: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let Emulation { dir, machine, geometry, least_time_scales, settings, host_files } = emulation;
+    let Emulation { dir, machine, processor, least_time_scales, settings, host_files } = emulation;
     let platform = settings.platform.clone();
     let clock = if settings.pace == Pace::Lockstep { "lockstep" } else { "paced" };
     // From here on, signals are handled only after everything is set up.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     if let Some(folder) = &host_files {
-        host_files::write(folder, &platform, geometry, &dir, &settings.options)
+        host_files::write(folder, &platform, processor, &dir, &settings.options)
             .map_err(|why| BadInput(format!("--host-files: {}: {why}", shown(folder))))?;
     }
     let emulator = Emulator::start(&dir, settings).map_err(|why| {

@@ -1,7 +1,7 @@
 //! The platforms of the emulator: on each of them, a daemon gives programs ways of the cache, and
 //! puts everything back. `FAIRWAYS_PLATFORM` runs all other tests of this suite on one of them.
 
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 use rustix::process::Signal;
 
 use super::common::{Machine, can, eventually};

@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use fairways_chip::{Job, Settings as Simulated};
 use fairways_core::Time;
 use fairways_emulated::Client;
-use fairways_emulator::hardware::platform_of;
-use fairways_emulator::{ChipMachine, Emulator, Pace, Settings as Emulated, Starter};
+use fairways_emulator::{Emulator, Pace, Settings as Emulated, Starter};
 use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::emulated::service::Service;
 use fairways_host::emulated::{Connection, counters};
 use fairways_host::machine::{Host, Lever, Managed, Parts, Settings};
 use fairways_needs::{Need, has};
 use fairways_programs::{Roots, Selector, Wanted};
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Settings as Acting};
+use fairways_resctrl_rules::platform::Platform;
+use fairways_simulation::chip::{ChipMachine, platform_of};
 
 use crate::conformance::Stopping;
 

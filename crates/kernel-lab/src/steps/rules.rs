@@ -1,8 +1,8 @@
 //! The rules of `fairways-resctrl`, with as much of a file system around them as steps can detect.
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Platform};
-use fairways_resctrl::rules::{Attributes, Caller, Class, Node, Owner, Resctrl, World};
+use fairways_resctrl_rules::platform::{Event, Platform};
+use fairways_resctrl_rules::rules::{Attributes, Caller, Class, Node, Owner, Resctrl, World};
 
 use super::{Entry, Errno, LABELS, Target};
 
@@ -57,7 +57,7 @@ fn ids() -> impl Iterator<Item = (&'static str, i32)> {
     LABELS.iter().map(|label| label.name).zip(FIRST..)
 }
 
-fn answer<T>(result: Result<T, fairways_resctrl::rules::Errno>) -> Answer<T> {
+fn answer<T>(result: Result<T, fairways_resctrl_rules::rules::Errno>) -> Answer<T> {
     result.map_err(|errno| Errno(errno.code()))
 }
 

@@ -7,7 +7,7 @@ use fairways_kernel_lab::generate::{Grounds, sequence};
 use fairways_kernel_lab::steps::{Errno, Files, Mounting, Placeholders, Rules, Step, run};
 use fairways_kernel_lab::{Error, Guest, Kernel, Lab, Outcome, Processor, required};
 use fairways_needs::Need;
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::compare::compare;
 

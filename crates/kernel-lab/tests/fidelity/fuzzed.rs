@@ -1,13 +1,13 @@
 //! The fuzzed texts of `fuzz/corpus/resctrl`, written to the same files on both.
 //!
-//! An entry's bytes have the meaning of `crates/resctrl/tests/rules/sound.rs`: the first picks the
-//! options; then come writes, split by bytes of 255, of which the first byte picks the file. Here
-//! there is one machine, and one more set of options in place of the other machine's. Requests for
-//! more than the corpus has get entries with pieces of others in them.
+//! An entry's bytes have the meaning of `crates/resctrl-rules/tests/rules/sound.rs`: the first
+//! picks the options; then come writes, split by bytes of 255, of which the first byte picks the
+//! file. Here there is one machine, and one more set of options in place of the other machine's.
+//! Requests for more than the corpus has get entries with pieces of others in them.
 
 use fairways_kernel_lab::generate::THRESHOLD;
 use fairways_kernel_lab::steps::{LABELS, Rules, Step, Target, run};
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use fairways_kernel_lab::steps::{Step, parse};
 use fairways_kernel_lab::{Bandwidth, Kernel, Monitoring, required};
-use fairways_resctrl::platform::{BandwidthAllocation, Event};
+use fairways_resctrl_rules::platform::{BandwidthAllocation, Event};
 
 use crate::answers::{Case, ask};
 use crate::{MANY, amd_s, case};

@@ -21,7 +21,7 @@ use fairways_kernel_lab::steps::parse;
 use fairways_kernel_lab::{
     Bandwidth, Cache, Kernel, Monitoring, Processor, Topology, Vendor, required,
 };
-use fairways_resctrl::platform::{BandwidthAllocation, CacheAllocation, Platform};
+use fairways_resctrl_rules::platform::{BandwidthAllocation, CacheAllocation, Platform};
 
 /// Enough RMIDs that it does not matter when they are clean.
 const MANY: u32 = 4096;

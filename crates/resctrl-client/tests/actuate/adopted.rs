@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, restore};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

@@ -5,8 +5,8 @@ use std::fs;
 
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, OpenError, Settings};
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 

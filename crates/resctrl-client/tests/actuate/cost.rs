@@ -3,7 +3,7 @@
 use fairways_core::AppId;
 use fairways_needs::{Need, has};
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::Platform;
+use fairways_resctrl_rules::platform::Platform;
 use std::process::{Command, Stdio};
 
 use crate::common::{Host, can_mount};

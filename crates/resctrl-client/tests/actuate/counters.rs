@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Ids, restore};
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, can_mount, plan};
 

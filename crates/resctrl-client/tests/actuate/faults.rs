@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use fairways_core::AppId;
 use fairways_emulated::Client;
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Refused};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, levelled, plan};
 

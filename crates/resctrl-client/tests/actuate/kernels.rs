@@ -4,8 +4,8 @@
 use std::fs;
 
 use fairways_core::AppId;
-use fairways_resctrl::platform::{OtherLine, Platform};
 use fairways_resctrl_client::Actuator;
+use fairways_resctrl_rules::platform::{OtherLine, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, levelled, plan};
 use crate::levels::{in_force, managed, mb};

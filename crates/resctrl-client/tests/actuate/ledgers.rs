@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use fairways_core::AppId;
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, OpenError, Restored, Thing, restore};
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 use crate::sealed::{opened, sealed};

@@ -5,8 +5,8 @@ use std::fs;
 
 use fairways_core::AppId;
 use fairways_emulated::Client;
-use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, restore};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

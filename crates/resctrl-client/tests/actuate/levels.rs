@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use fairways_core::{AppId, BandwidthLevel, Partition, PartitionError};
-use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Refused};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, levelled, plan};
 use crate::limits::of_thread;

@@ -2,8 +2,8 @@
 
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Applied};
+use fairways_resctrl_rules::platform::{Kernel, Platform};
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 

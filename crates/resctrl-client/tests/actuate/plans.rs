@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, OpenError, Refused, Restored, restore};
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 

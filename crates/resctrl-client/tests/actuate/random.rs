@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
 use fairways_resctrl::language::{Schemata, Value};
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Error, OpenError, Refused, Restored, Settings, restore};
+use fairways_resctrl_rules::platform::Platform;
 use proptest::prelude::*;
 
 use crate::common::{Host, Sleeper, can_mount};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use fairways_core::AppId;
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, restore};
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::ShownCaches;
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, mask};
 

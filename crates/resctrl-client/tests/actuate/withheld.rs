@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_emulated::Client;
-use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::Refused;
+use fairways_resctrl_rules::platform::Platform;
 
 use crate::common::{Host, Sleeper, can_mount, plan};
 

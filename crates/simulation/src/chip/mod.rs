@@ -1,5 +1,6 @@
 //! A chip and its programs.
 
+mod emulated;
 mod least_scale;
 mod services;
 mod time_scale;
@@ -17,6 +18,7 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::profile;
 use fairways_profiles::{ProfileMetric, ProfileTable};
 
+pub use emulated::{ChipMachine, platform_of, processor_of, throttle_of};
 pub use least_scale::Profiling;
 pub use time_scale::TimeScale;
 
