@@ -3,9 +3,9 @@
 //!
 //! `exec:COMMAND` names a program. It reads JSON lines and answers each with one line
 //! (docs/exec.md): it describes itself, then gets events in the journal's form, and answers with
-//! actions. Nothing that it does can stop its machine: [`ExecPolicy`] bounds the time and the length
-//! of an answer, checks every action, starts a failed program again with a bound, and otherwise
-//! leaves the last plan in force.
+//! actions. Nothing that it does can stop its machine: [`ExecPolicy`] bounds the time and the
+//! length of an answer, checks every action, starts a failed program again with a bound, and
+//! otherwise leaves the last plan in force.
 
 mod answer;
 mod check;
