@@ -2,13 +2,16 @@
 
 use std::io::Write;
 
-use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::table::{STYLE, fit, fold};
+use comfy_table::Table;
+use fairways_command_kit::table::{STYLE, columns, fit, fold_to};
 use fairways_exec_policy::policies::json as value_of;
 use fairways_policy::parameter::{Parameter, ValueKind};
 use fairways_policy::table::{DecisionScope, KnowledgeSource, OwnerRequest};
 use fairways_policy::{Descriptor, POLICIES};
 use serde_json::{Value, json};
+
+/// The columns that the parameters of a policy need at most.
+const WIDEST: usize = 100;
 
 /// Lists all policies, or shows one with its parameters.
 ///
@@ -80,9 +83,10 @@ fn all(out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(out, "{}", fold(&format!("{}: {}", policy.name, policy.summary), 2))?;
+    let room = columns().map_or(WIDEST, |columns| usize::from(columns).min(WIDEST));
+    writeln!(out, "{}", fold_to(&format!("{}: {}", policy.name, policy.summary), 2, room))?;
     if !policy.paper.is_empty() {
-        writeln!(out, "{}", fold(policy.paper, 2))?;
+        writeln!(out, "{}", fold_to(policy.paper, 2, room))?;
     }
     let honours = honours(policy);
     write!(out, "decides {}, goes by {}", decides(policy), knows(policy))?;
@@ -92,25 +96,23 @@ fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out)?;
     let counters = counters(policy);
     if !counters.is_empty() {
-        writeln!(out, "{}", fold(&format!("reads {}", counters.join(", ")), 2))?;
+        writeln!(out, "{}", fold_to(&format!("reads {}", counters.join(", ")), 2, room))?;
     }
     writeln!(out)?;
     if policy.parameters.is_empty() {
         writeln!(out, "It has no parameters.")?;
         return Ok(());
     }
-    let mut table = Table::new();
-    table.load_style(STYLE).set_header(["--set", "default", "unit", "from", "what it does"]);
+    writeln!(out, "parameters, by --set NAME=VALUE:")?;
     let defaults = policy.make(&[]).parameters;
     for (parameter, (name, default)) in policy.parameters.iter().zip(defaults) {
-        let (from, help) = (parameter.source.replace('`', ""), parameter.help());
+        let value = format!("{name}={default} {}", parameter.unit);
+        let from = parameter.source.replace('`', "");
+        let help = parameter.help();
         let help = help.trim_end_matches('.').replace('`', "");
-        table.add_row([name, &default.to_string(), parameter.unit, &from, &help]);
+        writeln!(out, "\n{}", fold_to(&format!("{:<48}  {from}", value.trim_end()), 50, room))?;
+        writeln!(out, "{}", fold_to(&format!("  {help}"), 2, room))?;
     }
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    writeln!(out, "{}", fit(table, &["unit", "from"]))?;
     Ok(())
 }
 
@@ -152,4 +154,21 @@ fn detail(parameter: &Parameter, default: &Value) -> Value {
         "source": parameter.source,
         "help": parameter.help(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_fits_100_columns() {
+        for policy in POLICIES {
+            let mut printed = Vec::new();
+            print(Some(policy), false, &mut printed).unwrap();
+            let printed = String::from_utf8(printed).unwrap();
+            for line in printed.lines() {
+                assert!(line.chars().count() <= WIDEST, "{}: {line}", policy.name);
+            }
+        }
+    }
 }
