@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::dir::{Dir, Refused};
+use super::directory::{Dir, Refused};
+use super::error::{LedgerError, OpenError};
+use super::restored::Thing;
 use super::{Book, Found, seal};
-use crate::{Error, OpenError, Thing};
 
 /// How long another process may still have the state directory.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -21,9 +22,10 @@ const BEFORE: &str = ".before";
 /// How many ledgers that can't be read are kept.
 const KEPT: u32 = 100;
 
-/// The state directory, which one process has at a time.
+/// The files of a ledger, which one process has at a time.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct LedgerFiles {
+    /// The state directory.
     path: PathBuf,
     /// The name of the ledger, without an ending.
     name: &'static str,
@@ -32,12 +34,12 @@ pub(super) struct Folder {
     _lock: OwnedFd,
 }
 
-impl Folder {
-    /// Takes the directory for this process.
+impl LedgerFiles {
+    /// Takes them for this process.
     pub(super) fn open(path: &Path, name: &'static str) -> Result<Self, OpenError> {
         let dir = Dir::open(path).map_err(|why| match why {
             Refused::Unsafe(path, why) => OpenError::Input(format!("{}: {why}", path.display())),
-            Refused::Io(path, why) => Error::State { path, why: why.to_string() }.into(),
+            Refused::Io(path, why) => LedgerError { path, why: why.to_string() }.into(),
         })?;
         let lock_name = format!("{name}.lock");
         let lock = dir.lock(&lock_name).map_err(|why| failed(path.join(&lock_name), why))?;
@@ -59,7 +61,7 @@ impl Folder {
 
     /// The ledger, or the one before it where that can't be read, or was not renamed yet when its
     /// writer was killed.
-    pub(super) fn read<B: Book>(&self) -> Result<Found<B>, Error> {
+    pub(super) fn read<B: Book>(&self) -> Result<Found<B>, LedgerError> {
         let mut found = Found { ledger: None, damaged: None };
         for kind in ["", BEFORE] {
             let name = self.file(kind);
@@ -100,7 +102,7 @@ impl Folder {
     }
 
     /// Keeps a ledger that is of no use beside.
-    pub(super) fn put_aside(&self, why: &str) -> Result<(), Error> {
+    pub(super) fn put_aside(&self, why: &str) -> Result<(), LedgerError> {
         let aside = self.file(".stale");
         let path = self.path.join(&aside).display().to_string();
         tracing::warn!(target: "fairways::actuate", path, why, "ledger put aside");
@@ -114,7 +116,7 @@ impl Folder {
 
     /// Writes the ledger, so that the file is the old one or the new one at any time. An empty
     /// ledger is removed.
-    pub(super) fn write(&self, ledger: &impl Book) -> Result<(), Error> {
+    pub(super) fn write(&self, ledger: &impl Book) -> Result<(), LedgerError> {
         self.try_to_write(ledger).map_err(|why| failed(self.ledger(), why))
     }
 
@@ -135,8 +137,8 @@ impl Folder {
     }
 }
 
-fn failed(path: PathBuf, why: impl ToString) -> Error {
-    Error::State { path, why: why.to_string() }
+fn failed(path: PathBuf, why: impl ToString) -> LedgerError {
+    LedgerError { path, why: why.to_string() }
 }
 
 /// Locks a file for this process. Waits a little for a process that is just ending, or has only

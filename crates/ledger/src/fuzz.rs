@@ -18,13 +18,3 @@ pub fn any<B: Book>(bytes: &[u8]) {
         one(&seal::write(&ledger).unwrap_or_default());
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn ledgers() {
-        fairways_corpora::run("ledger", 50, |bytes| {
-            crate::fuzz(bytes);
-        });
-    }
-}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, WayMask};
+use fairways_ledger::{OpenError, Restored, Thing};
 use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
 use rustix::io::Errno;
@@ -16,7 +17,7 @@ use super::domain::{Cap, Domain};
 use super::dry_run::DryRun;
 use super::enforced::Enforced;
 use super::enforcement::Enforcement;
-use super::error::{Error, OpenError};
+use super::error::Error;
 use super::events::OCCUPANCY;
 use super::findings::Findings;
 use super::masks::masks_in;
@@ -27,7 +28,6 @@ use super::program::{Program, sum};
 use super::programs::Programs;
 use super::put_back::put_back;
 use super::recover::is_mounted_anywhere;
-use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tally::{Errors, Ids};
@@ -283,7 +283,7 @@ impl Actuator {
             let root = tree.root().to_owned();
             Err(Error::Unmounted { root })
         } else {
-            state.put_aside("resctrl was unmounted")
+            state.put_aside("resctrl was unmounted").map_err(Error::from)
         };
         if let Err(error) = done {
             tracing::error!(target: "fairways::actuate", %error, "not restored");

@@ -1,10 +1,10 @@
 //! Monitoring groups of others go back to where they were.
 
+use fairways_ledger::{Restored, Thing};
 use rustix::io::Errno;
 
 use super::error::Error;
 use super::ledger::BorrowedGroup;
-use super::restored::{Restored, Thing};
 use super::tree::{Tree, of};
 
 /// How many names are tried for a group that is to go back where another has its name.

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fairways_core::{AppId, Partition, Resources};
+use fairways_ledger::{OpenError, Restored};
 
 use super::actuator::Actuator;
 use super::confine_io;
 use super::domain::{Domain, Offers};
 use super::enforcement::Enforcement;
-use super::error::{Error, OpenError, Refused};
+use super::error::{Error, Refused};
 use super::ledger::State;
 use super::limits::Carried;
 use super::mount::Mount;
 use super::programs::Programs;
 use super::recover::recover;
 use super::refine::{Target, assign};
-use super::restored::Restored;
 use super::settings::Settings;
 use super::step::Step;
 use super::threads;
@@ -159,7 +159,7 @@ impl Actuator {
         self.classes.say_tightened(&self.found, &self.programs, carried);
         // The ledger must be able to identify groups that replaced ours, whenever this process
         // ends.
-        if let Err(error) = self.mount.state.settle() {
+        if let Err(error) = self.mount.state.settle().map_err(Error::from) {
             tracing::error!(target: "fairways::actuate", %error, "ledger not written");
             self.mount.errors.came(&error);
         }

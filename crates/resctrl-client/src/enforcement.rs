@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use fairways_core::{AppId, Partition};
+use fairways_ledger::{OpenError, Restored};
 
 use super::actuator::Actuator;
 use super::domain::Domain;
-use super::error::{Error, OpenError, Refused};
+use super::error::{Error, Refused};
 use super::ledger::State;
 use super::limits::Carried;
 use super::mount::Mount;
 use super::programs::Programs;
 use super::refine::Target;
-use super::restored::Restored;
 use super::settings::Settings;
 use super::tree::Tree;
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use fairways_core::{AppId, PartitionError};
+use fairways_ledger::{LedgerError, OpenError};
 use fairways_linux::errno;
 use fairways_resctrl::language::LanguageError;
 use rustix::io::Errno;
@@ -75,13 +76,8 @@ pub enum Error {
     #[error("{0}")]
     Busy(String),
     /// The ledger can't be read or written.
-    #[error("{}: {why}", path.display())]
-    State {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// The options of the mount can't be read.
     #[error("{}: {why}: expected the options of the mount", path.display())]
     Mounts {
@@ -154,28 +150,6 @@ impl Error {
     }
 }
 
-/// Why a host's cache can't be managed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// This host is not able to; with the remedy, if there is one.
-    #[error("{0}")]
-    NotSupported(String),
-    /// Another manager is in the way.
-    #[error("{0}")]
-    Busy(String),
-    /// What was given can't be used: a state directory that others can write, or one that is for
-    /// another mount.
-    #[error("{0}")]
-    Input(String),
-    /// This user may not.
-    #[error("{0}: expected root, or an owner of resctrl's files")]
-    Permission(Error),
-    /// Anything else.
-    #[error(transparent)]
-    Other(Error),
-}
-
 impl From<Error> for OpenError {
     fn from(error: Error) -> Self {
         match error {
@@ -183,8 +157,11 @@ impl From<Error> for OpenError {
             Error::Locked { .. } => Self::Busy(error.to_string()),
             Error::Elsewhere { .. } => Self::Input(error.to_string()),
             error => match error.errno() {
-                Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Self::Permission(error),
-                _ => Self::Other(error),
+                Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
+                    let needs = "expected root, or an owner of resctrl's files";
+                    Self::Permission(format!("{error}: {needs}"))
+                }
+                _ => Self::Other(error.into()),
             },
         }
     }

@@ -1,9 +1,9 @@
 //! Changes, written down before they are made.
 
+use fairways_ledger::Book;
 use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
-use crate::store::{self, Book};
 
 const VERSION: u32 = 2;
 
@@ -32,6 +32,12 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// An empty one for this boot and mount.
+    pub(super) fn new(boot: String, tree: &Tree, info: Option<u64>) -> Self {
+        let (root, device) = (tree.root().display().to_string(), tree.device());
+        Self { version: VERSION, boot, root, device, info, ..Self::default() }
+    }
+
     /// Whether it has a group of this name, which may be left from an earlier run: a new one gets
     /// another.
     pub(super) fn has_group(&self, name: &str) -> bool {
@@ -153,15 +159,7 @@ impl Book for Ledger {
 }
 
 /// The state directory, with the changes of resctrl that are to be restored.
-pub(super) type State = store::State<Ledger>;
-
-impl State {
-    /// Begins a ledger for this boot and mount; nothing is written yet.
-    pub(super) fn begin(&mut self, boot: String, tree: &Tree, info: Option<u64>) {
-        let (root, device) = (tree.root().display().to_string(), tree.device());
-        self.ledger = Ledger { version: VERSION, boot, root, device, info, ..Ledger::default() };
-    }
-}
+pub(super) type State = fairways_ledger::State<Ledger>;
 
 /// Checks that a name is one of our groups' names: a name and no path.
 fn ours(name: &str) -> Result<(), String> {
@@ -193,5 +191,13 @@ fn line(name: &str) -> Result<(), String> {
 /// Any bytes as the ledger of resctrl (fuzz/README.md).
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn fuzz(bytes: &[u8]) {
-    store::fuzz::any::<Ledger>(bytes);
+    fairways_ledger::fuzz::any::<Ledger>(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn ledgers() {
+        fairways_corpora::run("ledger", 50, super::fuzz);
+    }
 }

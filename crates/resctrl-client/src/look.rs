@@ -105,7 +105,7 @@ impl Actuator {
         programs.share_counters(mount, &mut found.traffic);
         let events = &found.survey.package_events;
         programs.count_packages(mount, events, &packages(&mount.tree, events)?);
-        mount.state.settle()
+        Ok(mount.state.settle()?)
     }
 
     /// Finds the threads that others have put into groups of theirs since they were placed: these

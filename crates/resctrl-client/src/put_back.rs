@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairways_core::WayMask;
+use fairways_ledger::{Restored, Thing};
 use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::borrowed_groups;
@@ -12,7 +13,6 @@ use super::io_fills;
 use super::ledger::{ChangedMask, Ledger, MadeGroup, State};
 use super::leftover::{others_in, vacate, widen};
 use super::lock::{Kept, Lock};
-use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::taken_threads;
 use super::tree::{Tree, monitor_in, of};

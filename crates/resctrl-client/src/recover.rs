@@ -1,17 +1,16 @@
 //! Which ledger is for this mount.
 
-use std::fs;
 use std::path::Path;
 
+use fairways_ledger::{OTHER_BOOT, OpenError, Restored, boot};
 use fairways_linux::mounts;
 use rustix::fs::{major, minor};
 
 use super::borrowed_groups::place;
-use super::error::{Error, OpenError};
+use super::error::Error;
 use super::io_fills;
 use super::ledger::{BorrowedGroup, ChangedMask, Ledger, MadeGroup, State};
 use super::put_back::{is_another, places, put_back, read_mask, unknown};
-use super::restored::Restored;
 use super::settings::Settings;
 use super::tree::Tree;
 
@@ -28,7 +27,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
         (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
         (Err(_), None) => Restored::default(),
         // A machine without resctrl may have had it before it was started again.
-        (Err(_), Some(ledger)) if ledger.boot != boot(settings)? => {
+        (Err(_), Some(ledger)) if ledger.boot != boot(&settings.boot_id)? => {
             state.put_aside(OTHER_BOOT)?;
             Restored::default()
         }
@@ -38,16 +37,6 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     Ok(restored)
 }
 
-/// Why a ledger of another boot is put aside.
-const OTHER_BOOT: &str = "it is of another boot";
-
-/// What distinguishes this boot from others.
-fn boot(settings: &Settings) -> Result<String, Error> {
-    let boot = fs::read_to_string(&settings.boot_id)
-        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
-    Ok(boot.trim().to_owned())
-}
-
 /// Restores what a ledger records, and begins a new one.
 pub(super) fn recover(
     tree: &Tree,
@@ -55,7 +44,7 @@ pub(super) fn recover(
     found: Option<Ledger>,
     settings: &Settings,
 ) -> Result<Restored, Error> {
-    let boot = boot(settings)?;
+    let boot = boot(&settings.boot_id)?;
     let info = tree.inode("info")?;
     if let Some(ledger) = found {
         let is_another = (ledger.device, ledger.info) != (tree.device(), info);
@@ -78,7 +67,7 @@ pub(super) fn recover(
             return put_back(tree, state, settings);
         }
     }
-    state.begin(boot, tree, info);
+    state.ledger = Ledger::new(boot, tree, info);
     let mut restored = Restored::default();
     unknown(tree, &mut restored);
     Ok(restored)

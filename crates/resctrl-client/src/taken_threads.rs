@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fairways_ledger::{Restored, Thing};
 use fairways_linux::stat::started;
 
 use super::error::Error;
 use super::foreign::members;
 use super::ledger::{MadeGroup, TakenThread};
 use super::mount::Mount;
-use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::threads::{apart, give_back, inherited, is_still};
 use super::tree::Tree;
@@ -57,7 +57,8 @@ impl Mount {
         self.state.record(|ledger| {
             ledger.tasks.retain(|task| !threads.contains(&task.thread));
             ledger.tasks.extend(taken);
-        })
+        })?;
+        Ok(())
     }
 }
 
@@ -120,7 +121,7 @@ fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<W
     if ours.contains(&task.thread) {
         return Ok(Whereabouts::Ours);
     }
-    let is_in = |group: &str| Ok(members(tree, group)?.contains(&task.thread));
+    let is_in = |group: &str| members(tree, group).map(|inside| inside.contains(&task.thread));
     // In the class of that group, it was half put back. A program that can't be monitored and has
     // no place is in the root's group.
     let (class, _) = apart(&task.group);

@@ -44,7 +44,7 @@ impl Errors {
             Error::Overwritten { .. } => "overwritten",
             Error::Locked { .. } => "locked",
             Error::Busy(_) => "busy",
-            Error::State { .. } | Error::Elsewhere { .. } => "ledger",
+            Error::Ledger(_) | Error::Elsewhere { .. } => "ledger",
             Error::Mounts { .. } => "mounts",
             Error::Unknown(_) => "unknown",
         };

@@ -16,9 +16,8 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters};
+use fairways_ledger::Restored;
 use fairways_resctrl::language::CpuSet;
-
-use fairways_resctrl_client::Restored;
 
 pub use affinity::Affinity;
 pub use settings::Settings;

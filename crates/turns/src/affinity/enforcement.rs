@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 
+use fairways_ledger::{OpenError, Restored};
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl_client::{OpenError, Restored};
 
 use super::super::ledger::Ledger;
 use super::super::{Settings, policy, thread};

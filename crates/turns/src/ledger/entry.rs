@@ -1,7 +1,7 @@
 //! What the ledger records about threads.
 
+use fairways_ledger::Book;
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl_client::store::Book;
 use serde::{Deserialize, Serialize};
 
 use super::Key;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
+use fairways_ledger::{Restored, Thing};
 use fairways_linux::numbers;
 use fairways_linux::stat::started;
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl_client::{Restored, Thing};
 use rustix::io::Errno;
 
 use super::super::policy;
