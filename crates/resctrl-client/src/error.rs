@@ -93,7 +93,7 @@ pub enum Error {
 
 /// What a class of service takes and cannot get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scarce {
+pub(crate) enum Scarce {
     /// Class ids.
     Classes,
     /// Monitoring ids: each class takes one, as each monitoring group does.
@@ -122,12 +122,12 @@ impl Error {
     }
 
     /// Whether the file or its group is gone.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         matches!(self.errno(), Some(Errno::NOENT | Errno::NODEV))
     }
 
     /// Whether the kernel does not take such a value, whenever it is written.
-    pub(super) fn is_refused_value(&self) -> bool {
+    pub(crate) fn is_refused_value(&self) -> bool {
         let errors = [Errno::INVAL, Errno::OPNOTSUPP, Errno::PERM, Errno::ACCESS];
         self.errno().is_some_and(|errno| errors.contains(&errno))
     }
@@ -135,7 +135,7 @@ impl Error {
     /// What a class of service could not get, by `info/last_cmd_status`; `None` if that is not the
     /// reason. After EBUSY, monitoring ids come back by themselves, once the cache has forgotten
     /// them.
-    pub(super) fn scarce(&self) -> Option<Scarce> {
+    pub(crate) fn scarce(&self) -> Option<Scarce> {
         let Self::Io { errno, status, .. } = self else { return None };
         let says = [("Out of RMIDs", Scarce::Monitors), ("Out of CLOSIDs", Scarce::Classes)];
         let said = says.into_iter().find(|(line, _)| status.iter().any(|of| of == line));
@@ -145,7 +145,7 @@ impl Error {
 
     /// Whether the class of service or the monitoring id that it needs is not available now
     /// (`closid_alloc`, `alloc_rmid`).
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         matches!(self.errno(), Some(Errno::NOSPC | Errno::BUSY))
     }
 }
@@ -203,7 +203,7 @@ pub enum Refused {
 }
 
 /// As errno(3) names it; a number where no name is known.
-pub(super) fn name(errno: Errno) -> String {
+pub(crate) fn name(errno: Errno) -> String {
     errno::name(errno).map_or_else(|| errno.to_string(), str::to_owned)
 }
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::{BandwidthLevel, LimitScope, Partition};
 
-use super::actuator::Actuator;
-use super::applied::{Applied, Placed, Plans};
-use super::error::Refused;
-use super::limits::Carried;
-use super::refine::{Plan, PlannedShare, Target, refine};
+use super::Actuator;
+use crate::error::Refused;
+use crate::plan::limits::Carried;
+use crate::plan::outcome::{Applied, Placed, Plans};
+use crate::plan::refine::{Plan, PlannedShare, Target, refine};
 
 impl Actuator {
     /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in

@@ -5,25 +5,25 @@ use std::collections::{BTreeMap, HashMap};
 use fairways_core::{AppId, Partition, Resources};
 use fairways_ledger::{OpenError, Restored};
 
-use super::actuator::Actuator;
-use super::confine_io;
-use super::domain::{Domain, Offers};
+use super::Actuator;
 use super::enforcement::Enforcement;
-use super::error::{Error, Refused};
-use super::ledger::State;
-use super::limits::Carried;
-use super::mount::Mount;
-use super::programs::Programs;
-use super::recover::recover;
-use super::refine::{Target, assign};
-use super::settings::Settings;
-use super::step::Step;
-use super::threads;
-use super::tree::Tree;
+use crate::error::{Error, Refused};
+use crate::groups::confine_io;
+use crate::groups::programs::Programs;
+use crate::groups::undo::Step;
+use crate::ledger::State;
+use crate::ledger::mount::Mount;
+use crate::ledger::recover::recover;
+use crate::ledger::threads;
+use crate::offer::domain::{Domain, Offers};
+use crate::plan::limits::Carried;
+use crate::plan::refine::{Target, assign};
+use crate::settings::Settings;
+use crate::tree::Tree;
 
 /// Decisions are carried out.
 #[derive(Debug)]
-pub(super) struct Enforced;
+pub(crate) struct Enforced;
 
 impl Enforcement for Enforced {
     fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError> {

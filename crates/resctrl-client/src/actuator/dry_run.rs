@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use fairways_core::{AppId, Partition};
 use fairways_ledger::{OpenError, Restored};
 
-use super::actuator::Actuator;
-use super::confine::confinement;
-use super::domain::Domain;
+use super::Actuator;
 use super::enforcement::Enforcement;
-use super::error::{Error, Refused};
-use super::ledger::State;
-use super::limits::Carried;
-use super::mount::Mount;
-use super::programs::Programs;
-use super::refine::Target;
-use super::settings::Settings;
-use super::tree::Tree;
+use crate::error::{Error, Refused};
+use crate::groups::confine::confinement;
+use crate::groups::programs::Programs;
+use crate::ledger::State;
+use crate::ledger::mount::Mount;
+use crate::offer::domain::Domain;
+use crate::plan::limits::Carried;
+use crate::plan::refine::Target;
+use crate::settings::Settings;
+use crate::tree::Tree;
 
 /// Decisions are logged.
 #[derive(Debug)]
-pub(super) struct DryRun;
+pub(crate) struct DryRun;
 
 impl Enforcement for DryRun {
     /// Groups that another run left are treated as any other manager's.

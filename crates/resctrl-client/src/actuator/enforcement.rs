@@ -6,19 +6,19 @@ use std::fmt::Debug;
 use fairways_core::{AppId, Partition};
 use fairways_ledger::{OpenError, Restored};
 
-use super::actuator::Actuator;
-use super::domain::Domain;
-use super::error::{Error, Refused};
-use super::ledger::State;
-use super::limits::Carried;
-use super::mount::Mount;
-use super::programs::Programs;
-use super::refine::Target;
-use super::settings::Settings;
-use super::tree::Tree;
+use super::Actuator;
+use crate::error::{Error, Refused};
+use crate::groups::programs::Programs;
+use crate::ledger::State;
+use crate::ledger::mount::Mount;
+use crate::offer::domain::Domain;
+use crate::plan::limits::Carried;
+use crate::plan::refine::Target;
+use crate::settings::Settings;
+use crate::tree::Tree;
 
 /// What an [`Actuator`] does differently in a dry run: everything that writes.
-pub(super) trait Enforcement: Debug + Sync {
+pub(crate) trait Enforcement: Debug + Sync {
     /// The ledger, after everything was restored that it recorded.
     fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError>;
 

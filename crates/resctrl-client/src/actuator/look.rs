@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::actuator::Actuator;
-use super::changes::{Changes, note};
-use super::counters::{are_assigned, read_traffic, say_filtered};
-use super::domain::Offers;
-use super::energy::packages;
-use super::error::Error;
-use super::findings::Findings;
-use super::foreign::{Foreign, residents};
-use super::mount::Mount;
-use super::survey::Survey;
+use super::Actuator;
+use crate::error::Error;
+use crate::groups::energy::packages;
+use crate::groups::others_changes::{Changes, note};
+use crate::groups::traffic_counters::{are_assigned, read_traffic, say_filtered};
+use crate::ledger::mount::Mount;
+use crate::offer::domain::Offers;
+use crate::offer::findings::Findings;
+use crate::offer::foreign::{Foreign, residents};
+use crate::offer::survey::Survey;
 
 impl Actuator {
     /// Finds out what others have changed: domains that went off line or returned, groups that
@@ -75,14 +75,14 @@ impl Actuator {
     }
 
     /// What exists now.
-    pub(super) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
+    pub(crate) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
         let Mount { tree, settings, .. } = &self.mount;
         let Findings { topology, survey, .. } = &self.found;
         Survey::read(tree, settings, topology, Some(survey), ours)
     }
 
     /// Looks at our own groups, and writes again what has changed.
-    pub(super) fn keep_up(&mut self) -> Result<(), Error> {
+    pub(crate) fn keep_up(&mut self) -> Result<(), Error> {
         // They may belong to another manager now.
         self.programs.by_id.values_mut().for_each(|program| program.others.clear());
         self.see_moved()?;

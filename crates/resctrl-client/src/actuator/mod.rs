@@ -1,5 +1,12 @@
 //! The client itself.
 
+pub(crate) mod apply;
+pub(crate) mod carry_out;
+pub(crate) mod dry_run;
+pub(crate) mod enforcement;
+pub(crate) mod look;
+pub(crate) mod tasks;
+
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, WayMask};
@@ -8,51 +15,51 @@ use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
 use rustix::io::Errno;
 
-use super::applied::Plans;
-use super::changes::Changes;
-use super::classes::Classes;
-use super::confine::Root;
-use super::counter_turns::COUNTED;
-use super::domain::{Cap, Domain};
-use super::dry_run::DryRun;
-use super::enforced::Enforced;
-use super::enforcement::Enforcement;
-use super::error::Error;
-use super::events::OCCUPANCY;
-use super::findings::Findings;
-use super::masks::masks_in;
-use super::mount::Mount;
-use super::packages::PackageCounts;
-use super::places::CountedPlace;
-use super::program::{Program, sum};
-use super::programs::Programs;
-use super::put_back::put_back;
-use super::recover::is_mounted_anywhere;
-use super::settings::Settings;
-use super::survey::Survey;
-use super::tally::{Errors, Ids};
-use super::threads::apart;
-use super::tree::Tree;
+use crate::counts::counter_turns::COUNTED;
+use crate::counts::events::OCCUPANCY;
+use crate::counts::packages::PackageCounts;
+use crate::error::Error;
+use crate::groups::classes::Classes;
+use crate::groups::confine::Root;
+use crate::groups::others_changes::Changes;
+use crate::groups::program::{Program, sum};
+use crate::groups::programs::Programs;
+use crate::ledger::mount::Mount;
+use crate::ledger::put_back::put_back;
+use crate::ledger::recover::is_mounted_anywhere;
+use crate::ledger::threads::apart;
+use crate::offer::domain::{Cap, Domain};
+use crate::offer::findings::Findings;
+use crate::offer::survey::Survey;
+use crate::plan::outcome::Plans;
+use crate::settings::Settings;
+use crate::tally::{Errors, Ids};
+use crate::tree::Tree;
+use crate::tree::mon_data::CountedPlace;
+use crate::tree::schemata::masks_in;
+use carry_out::Enforced;
+use dry_run::DryRun;
+use enforcement::Enforcement;
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
 ///
 /// [`close`](Self::close) puts everything back. If it is dropped without that, all stays as it is
-/// until the next [`open`](Self::open), or [`restore`](super::restore()).
+/// until the next [`open`](Self::open), or [`restore`](crate::restore()).
 #[derive(Debug)]
 pub struct Actuator {
-    pub(super) enforcement: &'static dyn Enforcement,
+    pub(crate) enforcement: &'static dyn Enforcement,
     /// Files, and the ledger.
-    pub(super) mount: Mount,
+    pub(crate) mount: Mount,
     /// What others have, and what they leave available.
-    pub(super) found: Findings,
-    pub(super) classes: Classes,
-    pub(super) root: Root,
-    pub(super) programs: Programs,
-    pub(super) plans: Plans,
+    pub(crate) found: Findings,
+    pub(crate) classes: Classes,
+    pub(crate) root: Root,
+    pub(crate) programs: Programs,
+    pub(crate) plans: Plans,
     /// Changes that [`look`](Self::look) has not reported yet.
-    pub(super) pending: Changes,
+    pub(crate) pending: Changes,
     /// Whether it was looked once at what others changed.
-    pub(super) has_looked: bool,
+    pub(crate) has_looked: bool,
 }
 
 impl Actuator {
@@ -259,7 +266,7 @@ impl Actuator {
     }
 
     /// Puts everything back, and returns what could not be.
-    pub(super) fn put_everything_back(mut self) -> Restored {
+    pub(crate) fn put_everything_back(mut self) -> Restored {
         // The files of groups that go are of no use any longer.
         self.programs.by_id.values_mut().for_each(Program::close);
         let Mount { settings, tree, state, .. } = &mut self.mount;
@@ -398,7 +405,7 @@ impl Actuator {
     }
 
     /// Whether a group of this name is one of this actuator's.
-    pub(super) fn is_ours(&self, name: &str) -> bool {
+    pub(crate) fn is_ours(&self, name: &str) -> bool {
         self.classes.get(name).is_some() || self.programs.have_group(name)
     }
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use fairways_core::AppId;
 
-use super::actuator::Actuator;
-use super::error::Error;
-use super::foreign::{members, residents, residents_by_cpu};
-use super::lock::Lock;
-use super::program::Program;
+use super::Actuator;
+use crate::error::Error;
+use crate::groups::program::Program;
+use crate::offer::foreign::{members, residents, residents_by_cpu};
+use crate::tree::lock::Lock;
 
 /// How often a program that forks all the time is gone through at once. What it forks then inherits
 /// its group, and the next call handles the rest.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use fairways_resctrl::language::Reading;
 
 use super::events::Events;
-use super::places::CountedPlace;
-use super::tree::Tree;
+use crate::tree::Tree;
+use crate::tree::mon_data::CountedPlace;
 
 /// The counts of a group since it was first read.
 #[derive(Debug, Default)]
-pub(super) struct AddedCounts {
+pub(crate) struct AddedCounts {
     events: Events,
     /// The traffic that had been counted when it was first read, by place.
     before: BTreeMap<CountedPlace, u64>,
@@ -21,7 +21,7 @@ pub(super) struct AddedCounts {
 impl AddedCounts {
     /// The bytes that it occupies in a place. `group` returns its path, and is called only if a
     /// file must be opened.
-    pub(super) fn occupancy(
+    pub(crate) fn occupancy(
         &mut self,
         tree: &Tree,
         group: impl Fn() -> String,
@@ -31,7 +31,7 @@ impl AddedCounts {
     }
 
     /// The bytes that it has moved through a place since it was first read there.
-    pub(super) fn memory(
+    pub(crate) fn memory(
         &mut self,
         tree: &Tree,
         group: impl Fn() -> String,
@@ -50,13 +50,13 @@ impl AddedCounts {
     }
 
     /// No window that is under way has a whole count.
-    pub(super) fn distrust(&mut self) {
+    pub(crate) fn distrust(&mut self) {
         self.events.distrust();
     }
 
     /// Reads its traffic once more, the last time. Returns what it has counted, by place; where
     /// that can't be read any longer, what it showed last.
-    pub(super) fn end(
+    pub(crate) fn end(
         mut self,
         tree: &Tree,
         group: impl Fn() -> String,
@@ -68,7 +68,7 @@ impl AddedCounts {
     }
 
     /// The traffic that it has counted by place, as last read.
-    pub(super) fn so_far(self) -> BTreeMap<CountedPlace, u64> {
+    pub(crate) fn so_far(self) -> BTreeMap<CountedPlace, u64> {
         self.last
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The event that is counted for policies: local traffic is a part of it.
-pub(super) const COUNTED: &str = "mbm_total_bytes";
+pub(crate) const COUNTED: &str = "mbm_total_bytes";
 
 /// The readings after which a program has had two whole windows with its counter: the window under
 /// way ends, and two more begin and end.
@@ -14,22 +14,22 @@ const LOOKS: u32 = 30;
 
 /// The time that a program has had a domain's counter.
 #[derive(Debug, Default)]
-pub(super) struct CounterTurn {
-    pub(super) readings: u32,
-    pub(super) looks: u32,
+pub(crate) struct CounterTurn {
+    pub(crate) readings: u32,
+    pub(crate) looks: u32,
 }
 
 impl CounterTurn {
     /// Whether the program gives its counter to one that waits.
-    pub(super) const fn is_over(&self) -> bool {
+    pub(crate) const fn is_over(&self) -> bool {
         self.readings >= READINGS || self.looks >= LOOKS
     }
 }
 
 /// Which counters a program has, by domain.
 #[derive(Debug, Default)]
-pub(super) struct HeldCounters {
-    pub(super) held: BTreeMap<u32, CounterTurn>,
+pub(crate) struct HeldCounters {
+    pub(crate) held: BTreeMap<u32, CounterTurn>,
     /// The round in which it gave one up.
-    pub(super) lost: BTreeMap<u32, u64>,
+    pub(crate) lost: BTreeMap<u32, u64>,
 }

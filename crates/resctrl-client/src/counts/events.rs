@@ -6,15 +6,15 @@ use fairways_resctrl::language::{LanguageError, Reading};
 use rustix::io::{pread, retry_on_intr};
 
 use super::counter_turns::COUNTED;
-use super::places::CountedPlace;
-use super::tree::Tree;
+use crate::tree::Tree;
+use crate::tree::mon_data::CountedPlace;
 
 /// The event of occupied bytes.
-pub(super) const OCCUPANCY: &str = "llc_occupancy";
+pub(crate) const OCCUPANCY: &str = "llc_occupancy";
 
 /// A program's event files, kept open.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(crate) struct Events {
     of: Vec<DomainEvents>,
 }
 
@@ -84,7 +84,7 @@ impl Events {
 
     /// Bytes of a place's cache that the program occupies. `group` returns its MON group's path,
     /// and is called only if the file must be opened.
-    pub(super) fn occupancy(
+    pub(crate) fn occupancy(
         &mut self,
         tree: &Tree,
         group: impl Fn() -> String,
@@ -97,7 +97,7 @@ impl Events {
     /// Bytes that the program has moved since it was first monitored, which never get fewer. The
     /// first reading after a gap is `Unassigned`: a window that began before has no whole count.
     /// One that is lower than the last is `Unavailable`, unless the counter has begun again.
-    pub(super) fn memory(
+    pub(crate) fn memory(
         &mut self,
         tree: &Tree,
         group: impl Fn() -> String,
@@ -119,30 +119,30 @@ impl Events {
     }
 
     /// No window that is under way has a whole count. Counters that began again are seen by that.
-    pub(super) fn distrust(&mut self) {
+    pub(crate) fn distrust(&mut self) {
         self.of.iter_mut().for_each(|of| of.gap = true);
     }
 
     /// The counter of a place is gone, and the next one begins at 0.
-    pub(super) fn interrupt(&mut self, place: CountedPlace) {
+    pub(crate) fn interrupt(&mut self, place: CountedPlace) {
         let of = self.of(place);
         of.last = None;
         of.gap = true;
     }
 
     /// Whether the last reading of a place was missing only because of a gap before it.
-    pub(super) fn has_resumed(&self, place: CountedPlace) -> bool {
+    pub(crate) fn has_resumed(&self, place: CountedPlace) -> bool {
         self.of.iter().any(|of| of.place == place && of.resumed)
     }
 
     /// The MON group is another from now on, whose counters begin at 0.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.of.iter_mut().for_each(|of| of.last = None);
         self.close();
     }
 
     /// Closes the files, which keep the mount busy.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         for of in &mut self.of {
             of.occupancy = None;
             of.memory = None;
@@ -152,7 +152,7 @@ impl Events {
 
 /// One pread(2) of an open file: the first of the paths at which there is one. If the file is gone,
 /// it is opened once more: its domain may have gone and returned.
-pub(super) fn read(
+pub(crate) fn read(
     tree: &Tree,
     file: &mut Option<OwnedFd>,
     paths: impl Fn() -> Vec<String>,

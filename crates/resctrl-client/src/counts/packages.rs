@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use fairways_resctrl::language::Reading;
 
 use super::events::read;
-use super::tree::{Tree, of};
+use crate::tree::{Tree, of};
 
 /// The events that are reported.
 const REPORTED: [&str; 2] = ["core_energy", "activity"];
@@ -24,7 +24,7 @@ pub struct PackageCounts {
 
 /// A program's files, kept open, by event and package.
 #[derive(Debug, Default)]
-pub(super) struct PackageFiles {
+pub(crate) struct PackageFiles {
     of: BTreeMap<(String, String), PackageFile>,
 }
 
@@ -66,7 +66,7 @@ impl PackageFile {
 impl PackageFiles {
     /// Reads those of these events that are reported, of these packages. The kernel lists others,
     /// which are counts of cores.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         tree: &Tree,
         group: &str,
@@ -98,18 +98,18 @@ impl PackageFiles {
     }
 
     /// The group is another from now on.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         for file in self.of.values_mut() {
             (file.file, file.last) = (None, None);
         }
     }
 
     /// Closes the files, which keep the mount busy.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.of.values_mut().for_each(|file| file.file = None);
     }
 
-    pub(super) fn counts(&self) -> PackageCounts {
+    pub(crate) fn counts(&self) -> PackageCounts {
         let [core_energy_uj, activity_uf] = REPORTED.map(|event| self.sum(event));
         PackageCounts { core_energy_uj, activity_uf }
     }

@@ -10,14 +10,14 @@ use fairways_core::AppId;
 use rustix::io::Errno;
 
 use super::adopted::Adopted;
-use super::borrowed_groups::{NAMES, to_root};
-use super::error::Error;
-use super::foreign::members;
-use super::ledger::BorrowedGroup;
-use super::mount::Mount;
 use super::program::Program;
 use super::programs::Programs;
-use super::tree::monitor_in;
+use crate::error::Error;
+use crate::ledger::BorrowedGroup;
+use crate::ledger::borrowed_groups::{NAMES, to_root};
+use crate::ledger::mount::Mount;
+use crate::offer::foreign::members;
+use crate::tree::monitor_in;
 
 /// The kernel's longest name of a group.
 const LONGEST: usize = 255;
@@ -26,7 +26,7 @@ impl Programs {
     /// Adopts the groups that a program's threads are in, if no other threads are in them and the
     /// kernel lets groups be moved. Returns the threads that came along. `theirs` has the group of
     /// each thread in groups of others. The caller has the lock.
-    pub(super) fn adopt(
+    pub(crate) fn adopt(
         &mut self,
         mount: &mut Mount,
         app: AppId,
@@ -113,7 +113,7 @@ impl Programs {
 
     /// Takes adopted groups along into another class; those that the kernel does not let go along
     /// are given back. Where one fails, the others go back.
-    pub(super) fn move_adopted(
+    pub(crate) fn move_adopted(
         &mut self,
         mount: &mut Mount,
         app: AppId,
@@ -167,7 +167,7 @@ impl Programs {
     }
 
     /// Forgets what was adopted into a class that is gone.
-    pub(super) fn lose_all_adopted(&mut self, mount: &mut Mount, app: AppId) {
+    pub(crate) fn lose_all_adopted(&mut self, mount: &mut Mount, app: AppId) {
         let names = self.by_id.get(&app).into_iter().flat_map(|program| &program.adopted);
         let names: Vec<String> = names.map(|of| of.name.clone()).collect();
         names.iter().for_each(|name| self.lose_adopted(mount, app, name));
@@ -194,7 +194,7 @@ impl Programs {
     }
 
     /// Gives back the groups that any of these threads are in; all, if the whole program goes.
-    pub(super) fn give_back_with(
+    pub(crate) fn give_back_with(
         &mut self,
         mount: &mut Mount,
         app: AppId,
@@ -217,7 +217,7 @@ impl Programs {
 
     /// Finds the adopted groups that are gone, and those that others' threads have been in for
     /// longer than from one look to the next: those are given back.
-    pub(super) fn see_adopted(&mut self, mount: &mut Mount) -> Result<(), Error> {
+    pub(crate) fn see_adopted(&mut self, mount: &mut Mount) -> Result<(), Error> {
         for app in self.ids() {
             let (mut gone, mut shared) = (Vec::new(), Vec::new());
             let Some(program) = self.by_id.get_mut(&app) else { continue };

@@ -4,50 +4,50 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
-use super::backoff::Backoff;
-use super::findings::Findings;
-use super::limits::Limits;
-use super::masks::Masks;
+use crate::backoff::Backoff;
+use crate::offer::findings::Findings;
+use crate::plan::limits::Limits;
+use crate::tree::schemata::Masks;
 
 /// A class of service of ours.
 #[derive(Debug, Default)]
-pub(super) struct Class {
+pub(crate) struct Class {
     /// The name of its group.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its masks, as its `schemata` showed last.
-    pub(super) now: Masks,
+    pub(crate) now: Masks,
     /// The masks that it is to have, in the domains that were planned.
-    pub(super) wanted: BTreeMap<u32, WayMask>,
+    pub(crate) wanted: BTreeMap<u32, WayMask>,
     /// Its other values, as its `schemata` showed last; none where that could not be read.
-    pub(super) limits: Limits,
+    pub(crate) limits: Limits,
     /// The levels of memory bandwidth that it is to have, in the domains where one was planned.
-    pub(super) levels: BTreeMap<u32, BandwidthLevel>,
+    pub(crate) levels: BTreeMap<u32, BandwidthLevel>,
     /// The bandwidths that somebody else has written to its `schemata`: limits like those of the
     /// groups that its programs came from. Unknown lines that have changed are left as they are.
-    pub(super) set_by_others: Limits,
+    pub(crate) set_by_others: Limits,
     /// Whether some of these have not been reported yet.
-    pub(super) set_lately: bool,
+    pub(crate) set_lately: bool,
     /// The limits that were requested last, and what was read then.
-    pub(super) limits_taken: Option<(Limits, Limits)>,
+    pub(crate) limits_taken: Option<(Limits, Limits)>,
     /// Programs for which it was logged that these limits are stricter than where they came from.
-    pub(super) tightened: Vec<AppId>,
+    pub(crate) tightened: Vec<AppId>,
     /// Where hardware took other bits than requested: the request, and what it took.
-    pub(super) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
+    pub(crate) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
     /// Attempts to write masks that others changed, and to remove it.
-    pub(super) rewriting: Backoff,
-    pub(super) removal: Backoff,
+    pub(crate) rewriting: Backoff,
+    pub(crate) removal: Backoff,
 }
 
 impl Class {
     /// The level of memory bandwidth in force for a cache, if one was planned there and it is
     /// known.
-    pub(super) fn level_in_force(&self, found: &Findings, cache: u32) -> Option<BandwidthLevel> {
+    pub(crate) fn level_in_force(&self, found: &Findings, cache: u32) -> Option<BandwidthLevel> {
         self.levels.get(&cache).and_then(|_| found.level_of(&self.limits, cache))
     }
 
     /// Records the limits that its `schemata` shows after we wrote these, if any. Other bandwidths
     /// that are not as they were read last, somebody else has written: they are limits from now on.
-    pub(super) fn saw_limits(&mut self, now: Limits, written: &Limits) {
+    pub(crate) fn saw_limits(&mut self, now: Limits, written: &Limits) {
         let mut changed = now.changed_bandwidths(&self.limits);
         changed.remove(written);
         let mut lines = now.changed_lines(&self.limits);
@@ -72,7 +72,7 @@ impl Class {
 
     /// Its masks. Where hardware took another mask than this request, it is the requested one,
     /// which is in force as far as possible.
-    pub(super) fn known(&self, asked: &Masks) -> Masks {
+    pub(crate) fn known(&self, asked: &Masks) -> Masks {
         let mut known = self.now.clone();
         for (key, mask) in &mut known {
             match (self.rounded.get(key), asked.get(key)) {
@@ -86,7 +86,7 @@ impl Class {
     }
 
     /// Records what was read after a request was written.
-    pub(super) fn saw(&mut self, now: Masks, asked: &Masks) {
+    pub(crate) fn saw(&mut self, now: Masks, asked: &Masks) {
         for (key, &mask) in asked {
             match now.get(key) {
                 Some(&took) if took != mask => drop(self.rounded.insert(*key, (mask, took))),

@@ -3,18 +3,18 @@
 use fairways_core::AppId;
 use rustix::io::Errno;
 
-use super::error::Error;
-use super::foreign::members;
-use super::monitors::make_monitor;
-use super::mount::Mount;
+use super::monitoring_groups::make_monitor;
 use super::programs::Programs;
-use super::step::Step;
-use super::threads::enter;
-use super::tree::monitor_in;
+use super::undo::Step;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::ledger::threads::enter;
+use crate::offer::foreign::members;
+use crate::tree::monitor_in;
 
 impl Programs {
     /// Moves a program to another class, with its MON group.
-    pub(super) fn change_class(
+    pub(crate) fn change_class(
         &mut self,
         mount: &mut Mount,
         app: AppId,

@@ -7,15 +7,15 @@ use fairways_core::{AppId, BandwidthLevel, WayMask};
 
 use super::class::Class;
 use super::classes::Classes;
-use super::error::Error;
-use super::findings::Findings;
-use super::limits::{Carried, Limits};
-use super::masks::masks;
-use super::mount::Mount;
 use super::programs::Programs;
-use super::step::Step;
-use super::threads::apart;
-use super::tree::{Tree, of};
+use super::undo::Step;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::ledger::threads::apart;
+use crate::offer::findings::Findings;
+use crate::plan::limits::{Carried, Limits};
+use crate::tree::schemata::masks;
+use crate::tree::{Tree, of};
 
 /// How often to write limits that somebody else writes at the same time.
 const ATTEMPTS: usize = 4;
@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 4;
 impl Classes {
     /// The limits for a class with these programs: the strictest of those that they came with, of
     /// those that others wrote to the class, and of its planned levels of bandwidth.
-    pub(super) fn wanted_limits(
+    pub(crate) fn wanted_limits(
         &self,
         found: &Findings,
         name: &str,
@@ -38,7 +38,7 @@ impl Classes {
 
     /// Sets the levels of memory bandwidth that a class is to have. They are written as
     /// [limits](Self::limit).
-    pub(super) fn plan_levels(
+    pub(crate) fn plan_levels(
         &mut self,
         name: &str,
         levels: &BTreeMap<u32, BandwidthLevel>,
@@ -56,7 +56,7 @@ impl Classes {
     /// With `tighter`, values only become stricter: it may hold threads with other limits. A line
     /// that is not known is copied as it is, and not again once the kernel has refused that.
     /// Returns whether they were not as requested.
-    pub(super) fn limit(
+    pub(crate) fn limit(
         &mut self,
         tree: &Tree,
         found: &Findings,
@@ -112,7 +112,7 @@ impl Classes {
     }
 
     /// Gives a class the limits again that it had before a plan.
-    pub(super) fn limits_again(
+    pub(crate) fn limits_again(
         &mut self,
         tree: &Tree,
         found: &Findings,
@@ -127,7 +127,7 @@ impl Classes {
 
     /// Logs, once for each change, the programs with stricter limits than the groups that their
     /// threads came from.
-    pub(super) fn say_tightened(
+    pub(crate) fn say_tightened(
         &mut self,
         found: &Findings,
         programs: &Programs,
@@ -154,7 +154,7 @@ impl Classes {
 
     /// Gives our classes the limits of the groups that their programs came from, where these have
     /// changed. Returns whether any had.
-    pub(super) fn follow_limits(
+    pub(crate) fn follow_limits(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -181,7 +181,7 @@ impl Classes {
     /// Prepares a program's class for threads from these groups, so that they keep their limits
     /// from the moment at which they enter it. The class is limited first, and made if the program
     /// is still in the root's group. Returns whether that was possible.
-    pub(super) fn make_ready<'a>(
+    pub(crate) fn make_ready<'a>(
         &mut self,
         mount: &mut Mount,
         found: &Findings,

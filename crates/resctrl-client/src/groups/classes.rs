@@ -2,40 +2,40 @@
 
 use std::collections::BTreeSet;
 
-use super::changes::{Changes, note};
 use super::class::Class;
-use super::counters::free_new_class;
-use super::error::Error;
-use super::findings::Findings;
-use super::foreign;
-use super::ledger::MadeGroup;
-use super::limits::Limits;
-use super::masks::{masks_in, schemata};
-use super::mount::Mount;
+use super::others_changes::{Changes, note};
 use super::programs::Programs;
-use super::step::Step;
-use super::tree::{monitor_in, of};
+use super::traffic_counters::free_new_class;
+use super::undo::Step;
+use crate::error::Error;
+use crate::ledger::MadeGroup;
+use crate::ledger::mount::Mount;
+use crate::offer::findings::Findings;
+use crate::offer::foreign;
+use crate::plan::limits::Limits;
+use crate::tree::schemata::{masks_in, schemata};
+use crate::tree::{monitor_in, of};
 
 /// All classes of service of ours.
 #[derive(Debug, Default)]
-pub(super) struct Classes {
-    pub(super) list: Vec<Class>,
+pub(crate) struct Classes {
+    pub(crate) list: Vec<Class>,
     /// Resources whose lines are not known, and which the kernel did not let be copied.
-    pub(super) refused_lines: BTreeSet<String>,
+    pub(crate) refused_lines: BTreeSet<String>,
 }
 
 impl Classes {
-    pub(super) fn get(&self, name: &str) -> Option<&Class> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Class> {
         self.list.iter().find(|class| class.name == name)
     }
 
-    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Class> {
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Class> {
         self.list.iter_mut().find(|class| class.name == name)
     }
 
     /// Reads the masks of our classes again. Those that are gone are forgotten, and so is where
     /// their tasks were: the kernel has moved them to the root (`rdtgroup_rmdir_ctrl`).
-    pub(super) fn see(
+    pub(crate) fn see(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -75,7 +75,7 @@ impl Classes {
 
     /// Forgets groups of ours that another group of the same name has replaced: that one belongs to
     /// another manager, and ours gets another name when it is made again.
-    pub(super) fn see_replaced(
+    pub(crate) fn see_replaced(
         &mut self,
         mount: &mut Mount,
         programs: &mut Programs,
@@ -95,7 +95,7 @@ impl Classes {
     }
 
     /// Makes a class, and returns its name. The kernel chooses its masks.
-    pub(super) fn make(
+    pub(crate) fn make(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -134,7 +134,7 @@ impl Classes {
     }
 
     /// Removes classes in which no program is. What can't be removed is used again.
-    pub(super) fn tidy(&mut self, mount: &mut Mount, programs: &Programs) {
+    pub(crate) fn tidy(&mut self, mount: &mut Mount, programs: &Programs) {
         for at in (0..self.list.len()).rev() {
             let name = self.list[at].name.clone();
             let is_waiting = self.list[at].removal.is_waiting();
@@ -153,7 +153,7 @@ impl Classes {
         }
     }
 
-    pub(super) fn remove(&mut self, mount: &mut Mount, name: &str) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, mount: &mut Mount, name: &str) -> Result<(), Error> {
         let inode = mount.tree.made(name);
         mount.tree.rmdir(name)?;
         self.list.retain(|class| class.name != name);

@@ -1,22 +1,22 @@
 //! The masks of the root's group, where all programs in it are confined.
 
 use super::class::Class;
-use super::error::Error;
-use super::findings::Findings;
-use super::ledger::note_change;
-use super::masks::{Masks, masks};
-use super::mount::Mount;
-use super::step::Step;
-use super::tree::Tree;
+use super::undo::Step;
 use super::write_masks::write_masks;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::ledger::note_change;
+use crate::offer::findings::Findings;
+use crate::tree::Tree;
+use crate::tree::schemata::{Masks, masks};
 
 /// The root's group, as far as others are confined in it.
 #[derive(Debug, Default)]
-pub(super) struct Root(Class);
+pub(crate) struct Root(Class);
 
 impl Root {
     /// Gives the root's group the ways that others are confined to, if they are confined.
-    pub(super) fn confine(
+    pub(crate) fn confine(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -56,7 +56,7 @@ impl Root {
 }
 
 /// The masks of the root's group, and what they are to be.
-pub(super) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks), Error> {
+pub(crate) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks), Error> {
     let before = masks(tree, "", found.survey.sides)?.unwrap_or_default();
     let mut after = before.clone();
     for ((_, domain), mask) in &mut after {

@@ -1,14 +1,14 @@
 //! Confining what devices fill (`io_alloc_cbm`), written down before it is changed.
 
-use super::error::Error;
-use super::findings::Findings;
-use super::io_fills::{IoMasks, highest, read, write};
-use super::ledger::note_change;
-use super::mount::Mount;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::ledger::note_change;
+use crate::offer::findings::Findings;
+use crate::tree::io_alloc::{IoMasks, highest, read, write};
 
 /// Confines devices to fewer ways, if that is configured and they have a class of their own. What
 /// cannot be changed stays: no plan fails for it.
-pub(super) fn confine(mount: &mut Mount, found: &Findings, reason: &str) {
+pub(crate) fn confine(mount: &mut Mount, found: &Findings, reason: &str) {
     if let Err(error) = try_to_confine(mount, found, reason) {
         tracing::warn!(target: "fairways::actuate", %error, "what devices fill was not confined");
         mount.errors.came(&error);

@@ -2,17 +2,17 @@
 
 use fairways_core::AppId;
 
-use super::error::Error;
-use super::mount::Mount;
-use super::packages::PackageCounts;
 use super::programs::Programs;
-use super::tree::Tree;
+use crate::counts::packages::PackageCounts;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::tree::Tree;
 
 /// The folders of packages in `mon_data` begin with this.
 const PACKAGE: &str = "mon_PERF_PKG_";
 
 /// The packages that are listed for the root's group; none without such events.
-pub(super) fn packages(tree: &Tree, events: &[String]) -> Result<Vec<String>, Error> {
+pub(crate) fn packages(tree: &Tree, events: &[String]) -> Result<Vec<String>, Error> {
     if events.is_empty() {
         return Ok(Vec::new());
     }
@@ -23,7 +23,7 @@ pub(super) fn packages(tree: &Tree, events: &[String]) -> Result<Vec<String>, Er
 
 impl Programs {
     /// Reads what packages count for each program.
-    pub(super) fn count_packages(&mut self, mount: &Mount, events: &[String], names: &[String]) {
+    pub(crate) fn count_packages(&mut self, mount: &Mount, events: &[String], names: &[String]) {
         for program in self.by_id.values_mut().filter(|program| program.monitored) {
             if !program.is_in_one_group() {
                 // What its own group counts meanwhile is not the program's.
@@ -36,7 +36,7 @@ impl Programs {
     }
 
     /// What packages have counted of a program.
-    pub(super) fn package_counts(&self, app: AppId) -> PackageCounts {
+    pub(crate) fn package_counts(&self, app: AppId) -> PackageCounts {
         let program = self.by_id.get(&app).filter(|program| program.is_in_one_group());
         program.map(|program| program.packages.counts()).unwrap_or_default()
     }

@@ -2,21 +2,21 @@
 
 use fairways_core::AppId;
 
-use super::changes::{Changes, note};
-use super::error::Error;
-use super::findings::Findings;
-use super::foreign::members;
-use super::ledger::MadeGroup;
-use super::mount::Mount;
+use super::others_changes::{Changes, note};
 use super::programs::Programs;
-use super::settings::Settings;
-use super::threads::enter;
-use super::tree::monitor_in;
+use crate::error::Error;
+use crate::ledger::MadeGroup;
+use crate::ledger::mount::Mount;
+use crate::ledger::threads::enter;
+use crate::offer::findings::Findings;
+use crate::offer::foreign::members;
+use crate::settings::Settings;
+use crate::tree::monitor_in;
 
 impl Programs {
     /// How many more programs can be monitored: the ids that are free, less one for each class that
     /// may still be made, which needs one as well (`mkdir_rdt_prepare_rmid_alloc`).
-    pub(super) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
+    pub(crate) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
         let survey = &found.survey;
         if survey.monitoring.is_none() {
             return 0;
@@ -30,7 +30,7 @@ impl Programs {
     }
 
     /// Makes a program's MON group, if an id is available. Returns whether it has one.
-    pub(super) fn monitor(
+    pub(crate) fn monitor(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -53,7 +53,7 @@ impl Programs {
     /// Monitors programs that are not monitored yet, as far as ids suffice: all have the same ids,
     /// or those of a class its own. What the kernel refuses is tried again after pauses that grow,
     /// and at once where a group has gone.
-    pub(super) fn monitor_more(
+    pub(crate) fn monitor_more(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -112,7 +112,7 @@ impl Programs {
     }
 
     /// Finds which MON groups of ours are gone.
-    pub(super) fn see_monitors(
+    pub(crate) fn see_monitors(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -132,7 +132,7 @@ impl Programs {
     }
 
     /// Forgets MON groups of ours that another group of the same name has replaced.
-    pub(super) fn see_replaced(
+    pub(crate) fn see_replaced(
         &mut self,
         mount: &mut Mount,
         changes: &mut Changes,
@@ -155,7 +155,7 @@ impl Programs {
 
 /// Makes a MON group in a class. Returns whether that was possible. One of that name in another
 /// class, which this one is to replace, stays in the ledger: its caller removes it.
-pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
+pub(crate) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
     let path = monitor_in(class, name);
     let made = MadeGroup { name: name.to_owned(), monitors: true, inode: None };
     let Mount { tree, state, errors, .. } = mount;

@@ -5,7 +5,7 @@ use fairways_core::AppId;
 /// What is not as it was at the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Whether [`domains`](super::Actuator::domains) has changed; a plan that was made before may
+    /// Whether [`domains`](crate::Actuator::domains) has changed; a plan that was made before may
     /// be refused.
     pub domains: bool,
     /// Other managers' groups that came, went, or have other masks.
@@ -27,7 +27,7 @@ pub struct Changes {
 }
 
 /// Adds a change, unless it is noted already.
-pub(super) fn note<T: PartialEq>(list: &mut Vec<T>, what: T) {
+pub(crate) fn note<T: PartialEq>(list: &mut Vec<T>, what: T) {
     if !list.contains(&what) {
         list.push(what);
     }

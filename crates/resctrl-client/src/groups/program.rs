@@ -6,26 +6,26 @@ use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 
 use super::adopted::Adopted;
-use super::counter_turns::HeldCounters;
-use super::events::Events;
-use super::packages::PackageFiles;
-use super::places::CountedPlace;
-use super::staying_threads::StayingThreads;
-use super::tree::{Tree, monitor_in};
+use super::staying_counts::StayingThreads;
+use crate::counts::counter_turns::HeldCounters;
+use crate::counts::events::Events;
+use crate::counts::packages::PackageFiles;
+use crate::tree::mon_data::CountedPlace;
+use crate::tree::{Tree, monitor_in};
 
 /// The longest name of a group that a program's name becomes part of; the kernel's is 255 bytes.
 const LONGEST: usize = 64;
 
 /// A program that is managed.
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(crate) struct Program {
     /// Its MON group's name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The CTRL_MON group that it is in; the root's is empty.
-    pub(super) class: String,
-    pub(super) monitored: bool,
+    pub(crate) class: String,
+    pub(crate) monitored: bool,
     /// How often its lines had to be counted from zero again, all or some.
-    pub(super) groups_before: u32,
+    pub(crate) groups_before: u32,
     /// How often another group has taken its MON group's place.
     replaced: u32,
     events: Events,
@@ -33,62 +33,62 @@ pub(super) struct Program {
     /// opened, or has no number.
     unreadable: BTreeSet<(&'static str, u32)>,
     /// Its counters of memory traffic, where they are assigned to groups.
-    pub(super) counters: HeldCounters,
+    pub(crate) counters: HeldCounters,
     /// What packages count for it.
-    pub(super) packages: PackageFiles,
+    pub(crate) packages: PackageFiles,
     /// Monitoring groups of others that came along.
-    pub(super) adopted: Vec<Adopted>,
+    pub(crate) adopted: Vec<Adopted>,
     /// What counts its threads that stay in groups of others.
-    pub(super) stays: Vec<StayingThreads>,
+    pub(crate) stays: Vec<StayingThreads>,
     /// The bytes that groups counted which are not read any longer, by place.
     counted: BTreeMap<CountedPlace, u64>,
     /// Threads that were put into its group, as long as they are the program's.
-    pub(super) placed: BTreeSet<i32>,
+    pub(crate) placed: BTreeSet<i32>,
     /// Threads that were left in other managers' groups when they were last looked at.
-    pub(super) others: BTreeMap<i32, String>,
+    pub(crate) others: BTreeMap<i32, String>,
     /// Threads of its that nothing counts, as far as is known: as long as there is one, what is
     /// counted of the others is not the program's.
-    pub(super) uncounted: BTreeSet<i32>,
+    pub(crate) uncounted: BTreeSet<i32>,
 }
 
 impl Program {
-    pub(super) fn new(app: AppId, name: &str) -> Self {
+    pub(crate) fn new(app: AppId, name: &str) -> Self {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
         let name: String = format!("fairways.{}-{name}", app.0).chars().take(LONGEST).collect();
         Self { name: name.replace(|letter| !plain(letter), "_"), ..Self::default() }
     }
 
     /// The program whose MON group would have this name.
-    pub(super) fn owner(name: &str) -> Option<AppId> {
+    pub(crate) fn owner(name: &str) -> Option<AppId> {
         let (app, _) = name.strip_prefix("fairways.")?.split_once('-')?;
         app.parse().ok().map(AppId)
     }
 
     /// The group that its tasks are in.
-    pub(super) fn group(&self) -> String {
+    pub(crate) fn group(&self) -> String {
         if self.monitored { monitor_in(&self.class, &self.name) } else { self.class.clone() }
     }
 
     /// Whether a thread was placed in its group, or left in another manager's.
-    pub(super) fn knows(&self, thread: i32) -> bool {
+    pub(crate) fn knows(&self, thread: i32) -> bool {
         self.placed.contains(&thread) || self.others.contains_key(&thread)
     }
 
     /// Its class is gone, and its tasks are in the root's group.
-    pub(super) fn lost(&mut self) {
+    pub(crate) fn lost(&mut self) {
         self.class.clear();
         self.unmonitored();
         self.lose_placed();
     }
 
     /// Its placed threads are elsewhere, and nothing counts them until they are found.
-    pub(super) fn lose_placed(&mut self) {
+    pub(crate) fn lose_placed(&mut self) {
         let placed = std::mem::take(&mut self.placed);
         self.lose(placed);
     }
 
     /// Nothing counts these threads of its now.
-    pub(super) fn lose(&mut self, threads: impl IntoIterator<Item = i32>) {
+    pub(crate) fn lose(&mut self, threads: impl IntoIterator<Item = i32>) {
         let before = self.uncounted.len();
         self.uncounted.extend(threads);
         if self.uncounted.len() > before {
@@ -105,7 +105,7 @@ impl Program {
     }
 
     /// Whether its own group counts all its threads.
-    pub(super) fn is_in_one_group(&self) -> bool {
+    pub(crate) fn is_in_one_group(&self) -> bool {
         self.monitored
             && self.uncounted.is_empty()
             && self.stays.is_empty()
@@ -113,14 +113,14 @@ impl Program {
     }
 
     /// Another MON group has its name.
-    pub(super) fn take_another_name(&mut self) {
+    pub(crate) fn take_another_name(&mut self) {
         self.replaced += 1;
         let (first, _) = self.name.split_once('~').unwrap_or((&self.name, ""));
         self.name = format!("{first}~{}", self.replaced + 1);
     }
 
     /// Its MON group is gone.
-    pub(super) fn unmonitored(&mut self) {
+    pub(crate) fn unmonitored(&mut self) {
         self.monitored = false;
         self.groups_before += 1;
         self.counters = HeldCounters::default();
@@ -129,7 +129,7 @@ impl Program {
     }
 
     /// Closes the files of its groups, which are about to go.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.packages.close();
         self.events.close();
         self.adopted.clear();
@@ -137,7 +137,7 @@ impl Program {
     }
 
     /// The bytes that it occupies in a place: those of all groups that its threads are in.
-    pub(super) fn occupancy(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
+    pub(crate) fn occupancy(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         if !self.is_counted() {
             return Reading::Unassigned;
         }
@@ -154,7 +154,7 @@ impl Program {
 
     /// The bytes that it has moved through a place, with those of other groups since these were
     /// first read.
-    pub(super) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
+    pub(crate) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         if !self.is_counted() {
             return Reading::Unassigned;
         }
@@ -187,7 +187,7 @@ impl Program {
     }
 
     /// Notes how the last reading of an event went.
-    pub(super) fn read(&mut self, event: &'static str, domain: u32, reading: Reading) {
+    pub(crate) fn read(&mut self, event: &'static str, domain: u32, reading: Reading) {
         match reading {
             Reading::Error => _ = self.unreadable.insert((event, domain)),
             _ => _ = self.unreadable.remove(&(event, domain)),
@@ -195,23 +195,23 @@ impl Program {
     }
 
     /// Whether an event could not be read in some domain.
-    pub(super) fn is_unreadable(&self, event: &str) -> bool {
+    pub(crate) fn is_unreadable(&self, event: &str) -> bool {
         self.unreadable.iter().any(|(of, _)| *of == event)
     }
 
     /// What is counted has changed everywhere: the windows under way have no whole counts.
-    pub(super) fn distrust_windows(&mut self) {
+    pub(crate) fn distrust_windows(&mut self) {
         self.events.distrust();
         self.stays.iter_mut().for_each(|of| of.counts.distrust());
     }
 
     /// Its counts in a domain have a gap: the window under way has no whole ones.
-    pub(super) fn interrupt(&mut self, domain: u32) {
+    pub(crate) fn interrupt(&mut self, domain: u32) {
         self.events.interrupt(CountedPlace { cache: domain, node: None });
     }
 
     /// Keeps an adopted group's count when the group goes.
-    pub(super) fn let_go(&mut self, tree: &Tree, name: &str) {
+    pub(crate) fn let_go(&mut self, tree: &Tree, name: &str) {
         let Some(at) = self.adopted.iter().position(|of| of.name == name) else { return };
         let Adopted { name, counts, .. } = self.adopted.remove(at);
         self.groups_before += 1;
@@ -221,7 +221,7 @@ impl Program {
     }
 
     /// Keeps what a group has counted that is not read any longer.
-    pub(super) fn keep_counts(&mut self, counted: BTreeMap<CountedPlace, u64>) {
+    pub(crate) fn keep_counts(&mut self, counted: BTreeMap<CountedPlace, u64>) {
         for (place, bytes) in counted {
             let kept = self.counted.entry(place).or_default();
             *kept = kept.saturating_add(bytes);
@@ -230,7 +230,7 @@ impl Program {
 }
 
 /// The sum of the readings and `first`. A missing reading leaves no sum.
-pub(super) fn sum(first: u64, readings: impl Iterator<Item = Reading>) -> Reading {
+pub(crate) fn sum(first: u64, readings: impl Iterator<Item = Reading>) -> Reading {
     let mut all = first;
     for reading in readings {
         match reading {

@@ -5,18 +5,18 @@ use std::collections::HashSet;
 use fairways_core::AppId;
 use fairways_linux::stat::started;
 
-use super::error::Error;
-use super::foreign::members;
-use super::ledger::TakenThread;
-use super::mount::Mount;
 use super::programs::Programs;
-use super::threads::{enter, give_back, is_still};
+use crate::error::Error;
+use crate::ledger::TakenThread;
+use crate::ledger::mount::Mount;
+use crate::ledger::threads::{enter, give_back, is_still};
+use crate::offer::foreign::members;
 
 impl Programs {
     /// Puts back threads that the program gives up, if they are still in its group: into the group
     /// that they were taken from, or the root's. The ledger keeps where threads came from that are
     /// in another program's group.
-    pub(super) fn release(
+    pub(crate) fn release(
         &mut self,
         mount: &mut Mount,
         app: AppId,

@@ -4,47 +4,47 @@ use std::collections::BTreeSet;
 
 use fairways_resctrl::language::Reading;
 
-use super::added_counts::AddedCounts;
-use super::places::CountedPlace;
-use super::tree::{Tree, monitor_in};
+use crate::counts::added_counts::AddedCounts;
+use crate::tree::mon_data::CountedPlace;
+use crate::tree::{Tree, monitor_in};
 
 /// Threads in one group of others.
 #[derive(Debug)]
-pub(super) struct StayingThreads {
+pub(crate) struct StayingThreads {
     /// The path of that group: a class, or a monitoring group.
-    pub(super) theirs: String,
+    pub(crate) theirs: String,
     /// The name of our monitoring group in it; none where theirs is a monitoring group, which is
     /// read.
-    pub(super) ours: Option<String>,
+    pub(crate) ours: Option<String>,
     /// `st_ino` of the group that counts them.
-    pub(super) inode: u64,
-    pub(super) counts: AddedCounts,
+    pub(crate) inode: u64,
+    pub(crate) counts: AddedCounts,
     /// The threads, as last listed.
-    pub(super) threads: BTreeSet<i32>,
+    pub(crate) threads: BTreeSet<i32>,
     /// Threads in the group that counts them which were none of the program's when it was last
     /// looked at. A child is, until it is listed.
-    pub(super) strangers: BTreeSet<i32>,
+    pub(crate) strangers: BTreeSet<i32>,
 }
 
 impl StayingThreads {
-    pub(super) fn new(theirs: String, ours: Option<String>, inode: u64) -> Self {
+    pub(crate) fn new(theirs: String, ours: Option<String>, inode: u64) -> Self {
         let (threads, strangers) = (BTreeSet::new(), BTreeSet::new());
         Self { theirs, ours, inode, counts: AddedCounts::default(), threads, strangers }
     }
 
     /// The path of the group that counts them.
-    pub(super) fn counting_group(&self) -> String {
+    pub(crate) fn counting_group(&self) -> String {
         counting_group(&self.theirs, self.ours.as_deref())
     }
 
     /// The bytes that they occupy in a place.
-    pub(super) fn occupancy(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
+    pub(crate) fn occupancy(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         let Self { theirs, ours, counts, .. } = self;
         counts.occupancy(tree, || counting_group(theirs, ours.as_deref()), place)
     }
 
     /// The bytes that they have moved through a place since they were first counted there.
-    pub(super) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
+    pub(crate) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         let Self { theirs, ours, counts, .. } = self;
         counts.memory(tree, || counting_group(theirs, ours.as_deref()), place)
     }

@@ -16,22 +16,22 @@ use fairways_linux::stat::started;
 use fairways_linux::topology::listed;
 use rustix::io::Errno;
 
-use super::counters::count_traffic_of;
-use super::error::Error;
-use super::findings::Findings;
-use super::foreign::members;
-use super::monitors::make_monitor;
-use super::mount::Mount;
+use super::monitoring_groups::make_monitor;
 use super::program::Program;
 use super::programs::Programs;
-use super::staying_threads::StayingThreads;
-use super::threads::apart;
-use super::tree::{monitor_in, of};
+use super::staying_counts::StayingThreads;
+use super::traffic_counters::count_traffic_of;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::ledger::threads::apart;
+use crate::offer::findings::Findings;
+use crate::offer::foreign::members;
+use crate::tree::{monitor_in, of};
 
 impl Programs {
     /// Has the threads of a program counted that stay with others, as far as possible, and notes
     /// those that nothing counts. The caller has the lock.
-    pub(super) fn count_staying(
+    pub(crate) fn count_staying(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -177,7 +177,7 @@ impl Programs {
 
     /// Ends the counting where no thread of a program stays any longer, or where others' threads
     /// are counted too: of a program whose threads were just listed. The caller has no lock.
-    pub(super) fn settle_staying(&mut self, mount: &mut Mount, app: AppId) -> Result<(), Error> {
+    pub(crate) fn settle_staying(&mut self, mount: &mut Mount, app: AppId) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app).filter(|of| !of.stays.is_empty()) else {
             return Ok(());
         };
@@ -210,7 +210,7 @@ impl Programs {
 
     /// Finds the groups that are gone which counted threads that stay with others, and the threads
     /// that were moved out of them. The caller has the lock.
-    pub(super) fn see_staying(&mut self, mount: &mut Mount) -> Result<(), Error> {
+    pub(crate) fn see_staying(&mut self, mount: &mut Mount) -> Result<(), Error> {
         for program in self.by_id.values_mut() {
             for at in (0..program.stays.len()).rev() {
                 let stay = &mut program.stays[at];
@@ -239,7 +239,7 @@ impl Programs {
     /// Checks of a few programs, in turn, whether their threads are where they were put. Others may
     /// have moved some to the root's group, or they are another program's, too: these stay there,
     /// and nothing counts them.
-    pub(super) fn see_strays(&mut self, mount: &Mount) -> Result<(), Error> {
+    pub(crate) fn see_strays(&mut self, mount: &Mount) -> Result<(), Error> {
         let mut ids = self.ids();
         let next = ids.iter().position(|app| Some(*app) > self.checked).unwrap_or(0);
         ids.rotate_left(next);
@@ -291,7 +291,7 @@ impl Program {
     }
 
     /// Ends all counting of threads that stay with others.
-    pub(super) fn end_stays(&mut self, mount: &mut Mount) {
+    pub(crate) fn end_stays(&mut self, mount: &mut Mount) {
         while let Some(last) = self.stays.len().checked_sub(1) {
             self.end_stay(mount, last);
         }

@@ -10,19 +10,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairways_core::AppId;
 use fairways_resctrl::language::{Assignments, CountedTraffic, TrafficCounters};
 
-use super::counter_turns::{COUNTED, CounterTurn};
-use super::error::Error;
-use super::mount::Mount;
 use super::program::Program;
 use super::programs::Programs;
-use super::survey::Survey;
-use super::tally::Ids;
-use super::tree::{Tree, of};
+use crate::counts::counter_turns::{COUNTED, CounterTurn};
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::offer::survey::Survey;
+use crate::tally::Ids;
+use crate::tree::{Tree, of};
 
 const ASSIGNMENTS: &str = "mbm_L3_assignments";
 
 /// Reads how traffic is counted; nothing is read where it can't be changed.
-pub(super) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffic, Error> {
+pub(crate) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffic, Error> {
     let Some(monitoring) = survey.monitoring.as_ref().filter(|of| of.can_count_otherwise) else {
         return Ok(CountedTraffic::default());
     };
@@ -46,19 +46,19 @@ pub(super) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffi
 }
 
 /// Logs which events do not count what they count by default.
-pub(super) fn say_filtered(traffic: &CountedTraffic) {
+pub(crate) fn say_filtered(traffic: &CountedTraffic) {
     for of in &traffic.filtered {
         tracing::warn!(target: "fairways::actuate", event = of.event, "{of}, not the default");
     }
 }
 
 /// Whether counters are assigned to groups now.
-pub(super) fn are_assigned(traffic: &CountedTraffic) -> bool {
+pub(crate) fn are_assigned(traffic: &CountedTraffic) -> bool {
     traffic.counters.as_ref().is_some_and(|counters| counters.free.is_some())
 }
 
 /// Frees the counters that the kernel gave to a new class of ours: its programs have their own.
-pub(super) fn free_new_class(mount: &mut Mount, traffic: &CountedTraffic, class: &str) {
+pub(crate) fn free_new_class(mount: &mut Mount, traffic: &CountedTraffic, class: &str) {
     if are_assigned(traffic) {
         let path = of(class, ASSIGNMENTS);
         let text = "mbm_total_bytes:*=_\nmbm_local_bytes:*=_\n";
@@ -70,7 +70,7 @@ pub(super) fn free_new_class(mount: &mut Mount, traffic: &CountedTraffic, class:
 
 /// Has the traffic of a new group of ours below another manager's class counted, if a counter is
 /// free, and no local traffic.
-pub(super) fn count_traffic_of(mount: &mut Mount, traffic: &CountedTraffic, group: &str) {
+pub(crate) fn count_traffic_of(mount: &mut Mount, traffic: &CountedTraffic, group: &str) {
     if !are_assigned(traffic) {
         return;
     }
@@ -98,7 +98,7 @@ fn note(mount: &mut Mount, path: &str, error: &Error) {
 impl Programs {
     /// Takes in which counters the kernel gave to a program's new group, and frees those of local
     /// traffic.
-    pub(super) fn take_new_counters(
+    pub(crate) fn take_new_counters(
         &mut self,
         mount: &mut Mount,
         traffic: &CountedTraffic,
@@ -134,7 +134,7 @@ impl Programs {
     /// Gives free counters to programs that have none, and lets programs take turns where there are
     /// too few: in the order in which they wait, then of their ids. `traffic` was just read, and is
     /// kept true.
-    pub(super) fn share_counters(&mut self, mount: &mut Mount, traffic: &mut CountedTraffic) {
+    pub(crate) fn share_counters(&mut self, mount: &mut Mount, traffic: &mut CountedTraffic) {
         let free = traffic.counters.as_mut().and_then(|counters| counters.free.as_mut());
         let Some(free) = free else {
             self.by_id.values_mut().for_each(|program| program.counters.held.clear());
@@ -208,12 +208,12 @@ impl Programs {
     }
 
     /// What is counted has changed: no window that is under way has whole counts.
-    pub(super) fn distrust_windows(&mut self) {
+    pub(crate) fn distrust_windows(&mut self) {
         self.by_id.values_mut().for_each(Program::distrust_windows);
     }
 
     /// How the counters of each domain are used; empty where none are assigned.
-    pub(super) fn counters(&self, traffic: &CountedTraffic) -> Vec<(u32, Ids)> {
+    pub(crate) fn counters(&self, traffic: &CountedTraffic) -> Vec<(u32, Ids)> {
         let Some(TrafficCounters { each, free: Some(free) }) = &traffic.counters else {
             return Vec::new();
         };
@@ -229,7 +229,7 @@ impl Programs {
     }
 
     /// Says what is missing of programs' traffic, or counted otherwise than by default.
-    pub(super) fn traffic_warnings(&self, traffic: &CountedTraffic, lines: &mut Vec<String>) {
+    pub(crate) fn traffic_warnings(&self, traffic: &CountedTraffic, lines: &mut Vec<String>) {
         let total = traffic.filtered.iter().filter(|of| of.event == COUNTED);
         lines.extend(
             total.map(|of| format!("{of}, not the default: programs' bytes include only these")),

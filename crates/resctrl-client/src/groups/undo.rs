@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel};
 
-use super::limits::Limits;
-use super::masks::Masks;
+use crate::plan::limits::Limits;
+use crate::tree::schemata::Masks;
 
 /// A step that was done, by which it is undone.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A class was made.
     Made(String),
     /// Masks of a group were changed from these; the root's name is empty.

@@ -4,16 +4,16 @@
 use std::time::Instant;
 
 use super::classes::Classes;
-use super::domain::Cap;
-use super::error::{Error, Scarce};
-use super::findings::Findings;
-use super::mount::Mount;
-use super::step::Step;
+use super::undo::Step;
+use crate::error::{Error, Scarce};
+use crate::ledger::mount::Mount;
+use crate::offer::domain::Cap;
+use crate::offer::findings::Findings;
 
 impl Findings {
     /// A plan's class could not be made while `held` of ours existed: from now on, plans are for
     /// that many.
-    pub(super) fn set_cap(&mut self, held: usize, lacks: Scarce) {
+    pub(crate) fn set_cap(&mut self, held: usize, lacks: Scarce) {
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let classes = held.max(1);
         tracing::warn!(
@@ -28,7 +28,7 @@ impl Classes {
     /// From time to time, and `now` if another manager's group went, tries whether the classes have
     /// come back by making one more than were available, and removing them again. Returns the cap
     /// from then on; `None` if they have.
-    pub(super) fn try_for_more(
+    pub(crate) fn try_for_more(
         &mut self,
         mount: &mut Mount,
         found: &Findings,

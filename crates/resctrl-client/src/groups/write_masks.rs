@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Line, Schemata, Value};
 
-use super::changes::{Changes, note};
 use super::classes::Classes;
-use super::error::Error;
-use super::findings::Findings;
-use super::masks::{Masks, masks};
-use super::mount::Mount;
-use super::step::Step;
-use super::tree::{Tree, of};
+use super::others_changes::{Changes, note};
+use super::undo::Step;
+use crate::error::Error;
+use crate::ledger::mount::Mount;
+use crate::offer::findings::Findings;
+use crate::tree::schemata::{Masks, masks};
+use crate::tree::{Tree, of};
 
 impl Classes {
     /// Lets a class fill these ways, in each domain, by code and data alike; what it may fill in
     /// others is one of its [limits](Class::limits). Only what differs is written, all at once.
-    pub(super) fn set_masks(
+    pub(crate) fn set_masks(
         &mut self,
         tree: &Tree,
         found: &Findings,
@@ -44,7 +44,7 @@ impl Classes {
     }
 
     /// Gives a group the masks again that it had before a plan.
-    pub(super) fn masks_again(
+    pub(crate) fn masks_again(
         &mut self,
         tree: &Tree,
         sides: &[&'static str],
@@ -65,7 +65,7 @@ impl Classes {
     }
 
     /// Gives our classes the masks that they are to have, if these are still possible.
-    pub(super) fn write_again(
+    pub(crate) fn write_again(
         &mut self,
         mount: &mut Mount,
         found: &Findings,
@@ -105,7 +105,7 @@ impl Classes {
 
 /// Writes the masks that differ, and reads the result: hardware may give more bits than requested.
 /// `None` if none differs.
-pub(super) fn write_masks(
+pub(crate) fn write_masks(
     tree: &Tree,
     sides: &[&'static str],
     group: &str,

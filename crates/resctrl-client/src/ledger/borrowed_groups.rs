@@ -3,16 +3,16 @@
 use fairways_ledger::{Restored, Thing};
 use rustix::io::Errno;
 
-use super::error::Error;
-use super::ledger::BorrowedGroup;
-use super::tree::{Tree, of};
+use super::BorrowedGroup;
+use crate::error::Error;
+use crate::tree::{Tree, of};
 
 /// How many names are tried for a group that is to go back where another has its name.
-pub(super) const NAMES: u32 = 100;
+pub(crate) const NAMES: u32 = 100;
 
 /// Renames a group to its name in the root's group, or to a similar one where another has that.
 /// Returns the path.
-pub(super) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, Error> {
+pub(crate) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, Error> {
     let mut path = format!("mon_groups/{theirs}");
     for number in 2.. {
         match tree.rename(place, &path) {
@@ -31,7 +31,7 @@ pub(super) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, 
 
 /// Where a group that came along is, among these classes and the root's group; `None` if it is in
 /// none of them, or where its maker had it.
-pub(super) fn place<'a>(
+pub(crate) fn place<'a>(
     tree: &Tree,
     borrowed: &BorrowedGroup,
     classes: impl Iterator<Item = &'a str>,
@@ -46,7 +46,7 @@ pub(super) fn place<'a>(
 }
 
 /// Gives groups back. Returns those that could not be.
-pub(super) fn put_back<'a>(
+pub(crate) fn put_back<'a>(
     tree: &Tree,
     borrowed: &[BorrowedGroup],
     classes: impl Iterator<Item = &'a str> + Clone,

@@ -4,16 +4,16 @@ use std::collections::{BTreeSet, HashSet};
 
 use fairways_resctrl::language::{Line, Schemata};
 
-use super::error::Error;
-use super::foreign::members;
 use super::threads::enter;
-use super::tree::{Tree, monitor_in, of};
+use crate::error::Error;
+use crate::offer::foreign::members;
+use crate::tree::{Tree, monitor_in, of};
 
 /// How many times to look for threads that are forked meanwhile.
 const PASSES: usize = 8;
 
 /// The MON groups in a class that are not among `ours`, by their paths.
-pub(super) fn others_in(
+pub(crate) fn others_in(
     tree: &Tree,
     class: &str,
     ours: &BTreeSet<String>,
@@ -25,7 +25,7 @@ pub(super) fn others_in(
 
 /// Moves a class's threads to the root's group, except those in MON groups of others (not `ours`,
 /// which are paths): these stay where the others put them.
-pub(super) fn vacate(tree: &Tree, class: &str, ours: &BTreeSet<String>) -> Result<(), Error> {
+pub(crate) fn vacate(tree: &Tree, class: &str, ours: &BTreeSet<String>) -> Result<(), Error> {
     for _ in 0..PASSES {
         let mut theirs = HashSet::new();
         for monitor in others_in(tree, class, ours)? {
@@ -42,7 +42,7 @@ pub(super) fn vacate(tree: &Tree, class: &str, ours: &BTreeSet<String>) -> Resul
 }
 
 /// Lets a class fill what the root's group may, which is where its threads would be without it.
-pub(super) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
+pub(crate) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
     let read =
         |path: &str| Schemata::parse(&tree.read(path)?).map_err(|why| tree.misread(path, why));
     let path = of(class, "schemata");

@@ -1,51 +1,59 @@
 //! Changes, written down before they are made.
 
+pub(crate) mod borrowed_groups;
+pub(crate) mod leftover;
+pub(crate) mod mount;
+pub(crate) mod put_back;
+pub(crate) mod recover;
+pub(crate) mod taken_threads;
+pub(crate) mod threads;
+
 use fairways_ledger::Book;
 use serde::{Deserialize, Serialize};
 
-use super::tree::Tree;
+use crate::tree::Tree;
 
 const VERSION: u32 = 2;
 
 /// Everything that Fairways has made or changed, or was about to, in one mounted resctrl.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     version: u32,
     /// `/proc/sys/kernel/random/boot_id`: another boot knows nothing of this.
-    pub(super) boot: String,
+    pub(crate) boot: String,
     /// Where the mount was, for messages.
-    pub(super) root: String,
+    pub(crate) root: String,
     /// `st_dev` of the mount, which another one may have after it.
-    pub(super) device: u64,
+    pub(crate) device: u64,
     /// `st_ino` of its `info`. Another mount may have the same, where kernfs numbers from the mount
     /// on. (The times of kernfs are those at which a file was looked up, as far as is known, and
     /// show nothing.)
-    pub(super) info: Option<u64>,
-    pub(super) groups: Vec<MadeGroup>,
-    pub(super) values: Vec<ChangedMask>,
-    pub(super) tasks: Vec<TakenThread>,
-    pub(super) borrowed: Vec<BorrowedGroup>,
+    pub(crate) info: Option<u64>,
+    pub(crate) groups: Vec<MadeGroup>,
+    pub(crate) values: Vec<ChangedMask>,
+    pub(crate) tasks: Vec<TakenThread>,
+    pub(crate) borrowed: Vec<BorrowedGroup>,
     /// What devices filled (`io_alloc_cbm`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) io: Vec<ChangedMask>,
+    pub(crate) io: Vec<ChangedMask>,
 }
 
 impl Ledger {
     /// An empty one for this boot and mount.
-    pub(super) fn new(boot: String, tree: &Tree, info: Option<u64>) -> Self {
+    pub(crate) fn new(boot: String, tree: &Tree, info: Option<u64>) -> Self {
         let (root, device) = (tree.root().display().to_string(), tree.device());
         Self { version: VERSION, boot, root, device, info, ..Self::default() }
     }
 
     /// Whether it has a group of this name, which may be left from an earlier run: a new one gets
     /// another.
-    pub(super) fn has_group(&self, name: &str) -> bool {
+    pub(crate) fn has_group(&self, name: &str) -> bool {
         self.groups.iter().any(|made| made.name == name)
     }
 
     /// Removes a group that is gone, and not another of its name.
-    pub(super) fn strike(&mut self, gone: &MadeGroup) {
+    pub(crate) fn strike(&mut self, gone: &MadeGroup) {
         if let Some(at) = self.groups.iter().position(|made| made == gone) {
             self.groups.remove(at);
         }
@@ -55,32 +63,32 @@ impl Ledger {
 /// A group: its name and its inode together say which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MadeGroup {
+pub(crate) struct MadeGroup {
     /// Its name. A MON group is where it is; two have one name while a program moves from one class
     /// to another.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Whether it is a MON group.
-    pub(super) monitors: bool,
+    pub(crate) monitors: bool,
     /// `st_ino`, by which another group of that name is recognized; `null` until it was made.
-    pub(super) inode: Option<u64>,
+    pub(crate) inode: Option<u64>,
 }
 
 /// A mask of the root's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ChangedMask {
+pub(crate) struct ChangedMask {
     /// The line of `schemata`.
-    pub(super) line: String,
-    pub(super) domain: u32,
+    pub(crate) line: String,
+    pub(crate) domain: u32,
     /// The mask's bits before.
-    pub(super) before: u32,
+    pub(crate) before: u32,
     /// The masks that were written, or may have been, the last one last.
-    pub(super) ours: Vec<u32>,
+    pub(crate) ours: Vec<u32>,
 }
 
 /// Notes that this mask is written over `was`. What others wrote since the last time is what is to
 /// be restored.
-pub(super) fn note_change(
+pub(crate) fn note_change(
     changes: &mut Vec<ChangedMask>,
     line: &str,
     domain: u32,
@@ -109,28 +117,28 @@ pub(super) fn note_change(
 /// A thread that was in another manager's group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TakenThread {
-    pub(super) thread: i32,
+pub(crate) struct TakenThread {
+    pub(crate) thread: i32,
     /// When it started, by which another thread of that id is recognized (proc_pid_stat(5), field
     /// 22; clock ticks since boot).
-    pub(super) started: u64,
+    pub(crate) started: u64,
     /// The path of the group that it was in.
-    pub(super) group: String,
+    pub(crate) group: String,
     /// That group's `st_ino`.
-    pub(super) inode: u64,
+    pub(crate) inode: u64,
 }
 
 /// A MON group that another manager made in the root's group, and that is in a class of ours, or in
 /// the root's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BorrowedGroup {
+pub(crate) struct BorrowedGroup {
     /// Its name here.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its name before, in the root's `mon_groups`.
-    pub(super) theirs: String,
+    pub(crate) theirs: String,
     /// Its `st_ino`, which rename(2) keeps.
-    pub(super) inode: u64,
+    pub(crate) inode: u64,
 }
 
 impl Book for Ledger {
@@ -159,7 +167,7 @@ impl Book for Ledger {
 }
 
 /// The state directory, with the changes of resctrl that are to be restored.
-pub(super) type State = fairways_ledger::State<Ledger>;
+pub(crate) type State = fairways_ledger::State<Ledger>;
 
 /// Checks that a name is one of our groups' names: a name and no path.
 fn ours(name: &str) -> Result<(), String> {

@@ -1,25 +1,25 @@
 //! The mounted resctrl: its files, and the ledger of what is changed in them.
 
-use super::error::Error;
-use super::ledger::State;
-use super::lock::{Kept, Lock};
-use super::settings::Settings;
-use super::tally::Errors;
-use super::tree::Tree;
+use super::State;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::tally::Errors;
+use crate::tree::Tree;
+use crate::tree::lock::{Kept, Lock};
 
 /// What a change needs: it is written into the ledger before the files.
 #[derive(Debug)]
-pub(super) struct Mount {
-    pub(super) settings: Settings,
-    pub(super) tree: Tree,
-    pub(super) state: State,
+pub(crate) struct Mount {
+    pub(crate) settings: Settings,
+    pub(crate) tree: Tree,
+    pub(crate) state: State,
     /// The failures.
-    pub(super) errors: Errors,
+    pub(crate) errors: Errors,
 }
 
 impl Mount {
     /// The lock between managers, until it is dropped; none in a dry run.
-    pub(super) fn lock(&self) -> Result<Option<Lock>, Error> {
+    pub(crate) fn lock(&self) -> Result<Option<Lock>, Error> {
         if self.settings.dry_run {
             return Ok(None);
         }
@@ -29,7 +29,7 @@ impl Mount {
     /// Removes a group of ours from the ledger: it is gone, or another has replaced it. Of several
     /// with its name it is the one with this inode, or where that is not known the latest: those
     /// that were left before stay.
-    pub(super) fn strike_group(&mut self, name: &str, inode: Option<u64>) {
+    pub(crate) fn strike_group(&mut self, name: &str, inode: Option<u64>) {
         self.state.note(|ledger| {
             let groups = &mut ledger.groups;
             let known = groups
@@ -43,7 +43,7 @@ impl Mount {
     }
 
     /// Removes an adopted group from the ledger: it is gone, or back where it was.
-    pub(super) fn strike_borrowed(&mut self, name: &str) {
+    pub(crate) fn strike_borrowed(&mut self, name: &str) {
         self.state.note(|ledger| ledger.borrowed.retain(|of| of.name != name));
     }
 }

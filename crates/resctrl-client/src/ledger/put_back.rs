@@ -7,20 +7,20 @@ use fairways_ledger::{Restored, Thing};
 use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::borrowed_groups;
-use super::error::Error;
-use super::foreign;
-use super::io_fills;
-use super::ledger::{ChangedMask, Ledger, MadeGroup, State};
 use super::leftover::{others_in, vacate, widen};
-use super::lock::{Kept, Lock};
-use super::settings::Settings;
 use super::taken_threads;
-use super::tree::{Tree, monitor_in, of};
+use super::{ChangedMask, Ledger, MadeGroup, State};
+use crate::error::Error;
+use crate::offer::foreign;
+use crate::settings::Settings;
+use crate::tree::io_alloc;
+use crate::tree::lock::{Kept, Lock};
+use crate::tree::{Tree, monitor_in, of};
 
 /// Restores what the ledger records. What could not be restored stays in it, and is tried again the
 /// next time. It can be broken off anywhere and done again: what is restored already is not ours
 /// any more.
-pub(super) fn put_back(
+pub(crate) fn put_back(
     tree: &Tree,
     state: &mut State,
     settings: &Settings,
@@ -92,7 +92,7 @@ pub(super) fn put_back(
     }
     for change in &ledger.io {
         let thing = Thing::IoMask(change.line.clone(), change.domain);
-        if !is_done(&mut restored, thing, io_fills::give_back(tree, change)) {
+        if !is_done(&mut restored, thing, io_alloc::give_back(tree, change)) {
             failed.io.push(change.clone());
         }
     }
@@ -133,7 +133,7 @@ fn is_done(restored: &mut Restored, thing: Thing, done: Result<Option<String>, E
 }
 
 /// Reports groups with names like ours that no ledger knows.
-pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
+pub(crate) fn unknown(tree: &Tree, restored: &mut Restored) {
     // If the classes can't be listed, what was to be restored is reported all the same.
     for name in foreign::classes(tree).unwrap_or_default() {
         let thing = Thing::Group(name.clone());
@@ -145,7 +145,7 @@ pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
 }
 
 /// Whether it is not the group that was made. One that is gone is none.
-pub(super) fn is_another(tree: &Tree, made: &MadeGroup, path: &str) -> Result<bool, Error> {
+pub(crate) fn is_another(tree: &Tree, made: &MadeGroup, path: &str) -> Result<bool, Error> {
     let now = tree.inode(path)?;
     Ok(made.inode.is_some() && now.is_some() && now != made.inode)
 }
@@ -163,7 +163,7 @@ fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Vec<String>, Erro
 
 /// Where the groups are, classes first; those that are gone are left out. What can't be found out
 /// has failed.
-pub(super) fn places(
+pub(crate) fn places(
     tree: &Tree,
     made: &[MadeGroup],
     failed: &mut Ledger,
@@ -250,7 +250,7 @@ fn list_named(
 }
 
 /// One of the root's masks now; `None` where there is no such domain.
-pub(super) fn read_mask(tree: &Tree, value: &ChangedMask) -> Result<Option<WayMask>, Error> {
+pub(crate) fn read_mask(tree: &Tree, value: &ChangedMask) -> Result<Option<WayMask>, Error> {
     let text = tree.read("schemata")?;
     let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
     match schemata.line(&value.line).and_then(|line| line.value(value.domain)) {

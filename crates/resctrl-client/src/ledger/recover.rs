@@ -7,12 +7,12 @@ use fairways_linux::mounts;
 use rustix::fs::{major, minor};
 
 use super::borrowed_groups::place;
-use super::error::Error;
-use super::io_fills;
-use super::ledger::{BorrowedGroup, ChangedMask, Ledger, MadeGroup, State};
 use super::put_back::{is_another, places, put_back, read_mask, unknown};
-use super::settings::Settings;
-use super::tree::Tree;
+use super::{BorrowedGroup, ChangedMask, Ledger, MadeGroup, State};
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::tree::Tree;
+use crate::tree::io_alloc;
 
 /// Restores what a killed fairways has left (`fairways restore`). What belongs to another boot or
 /// another mount is not there any more; its ledger is put aside. One that can't be read is kept,
@@ -38,7 +38,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
 }
 
 /// Restores what a ledger records, and begins a new one.
-pub(super) fn recover(
+pub(crate) fn recover(
     tree: &Tree,
     state: &mut State,
     found: Option<Ledger>,
@@ -80,7 +80,7 @@ fn is_mounted_elsewhere(tree: &Tree, ledger: &Ledger, settings: &Settings) -> bo
 
 /// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where the
 /// mounts can't be listed, it may be.
-pub(super) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
+pub(crate) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
     let Ok(mounts) = mounts::all(proc) else { return true };
     let number = format!("{}:{}", major(device), minor(device));
     mounts.iter().any(|mount| mount.device == number)
@@ -114,7 +114,7 @@ fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
 
 /// Whether devices still fill only the ways that a ledger has for them.
 fn confines(tree: &Tree, change: &ChangedMask) -> bool {
-    let now = io_fills::read(tree, &change.line);
+    let now = io_alloc::read(tree, &change.line);
     let own = now.map(|masks| masks.and_then(|masks| masks.get(&change.domain).copied()));
     own.map_or(true, |own| own.is_some_and(|own| change.ours.contains(&own.bits())))
 }

@@ -5,17 +5,17 @@ use std::collections::{HashMap, HashSet};
 use fairways_ledger::{Restored, Thing};
 use fairways_linux::stat::started;
 
-use super::error::Error;
-use super::foreign::members;
-use super::ledger::{MadeGroup, TakenThread};
 use super::mount::Mount;
-use super::settings::Settings;
 use super::threads::{apart, give_back, inherited, is_still};
-use super::tree::Tree;
+use super::{MadeGroup, TakenThread};
+use crate::error::Error;
+use crate::offer::foreign::members;
+use crate::settings::Settings;
+use crate::tree::Tree;
 
 impl Mount {
     /// Writes down where threads are taken from.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         threads: &[i32],
         from: &HashMap<i32, String>,
@@ -33,7 +33,7 @@ impl Mount {
 
     /// Writes down where threads would be that were born in a program's group, as children of taken
     /// ones.
-    pub(super) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
+    pub(crate) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
         let taken = &self.state.ledger.tasks;
         if taken.is_empty() || group.is_empty() {
             return Ok(());
@@ -63,7 +63,7 @@ impl Mount {
 }
 
 /// Puts threads back that are still in groups of ours. Returns those that could not be.
-pub(super) fn put_back(
+pub(crate) fn put_back(
     tree: &Tree,
     taken: &[TakenThread],
     groups: &[(MadeGroup, String)],

@@ -6,15 +6,15 @@ use std::path::Path;
 use fairways_linux::stat::started;
 use fairways_linux::status;
 
-use super::error::Error;
-use super::ledger::TakenThread;
-use super::tree::{Tree, of};
+use super::TakenThread;
+use crate::error::Error;
+use crate::tree::{Tree, of};
 
 /// The longest line of parents that is followed.
 const GENERATIONS: usize = 64;
 
 /// Puts a thread back into the group that it was taken from. Returns whether that still exists.
-pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
+pub(crate) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
     if tree.find(&task.group)? != Some(task.inode) {
         return Ok(false);
     }
@@ -24,7 +24,7 @@ pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> 
 
 /// Puts threads into a group. Those for a MON group go by way of its class: threads of another
 /// class can't be moved into it (`__rdtgroup_move_task`).
-pub(super) fn enter(
+pub(crate) fn enter(
     tree: &Tree,
     group: &str,
     threads: impl IntoIterator<Item = i32>,
@@ -41,7 +41,7 @@ pub(super) fn enter(
 }
 
 /// The CTRL_MON group that a group is in, itself if it is one; and whether it is a MON group in it.
-pub(super) fn apart(group: &str) -> (&str, bool) {
+pub(crate) fn apart(group: &str) -> (&str, bool) {
     match group.rsplit_once("mon_groups/") {
         Some((class, _)) => (class.trim_end_matches('/'), true),
         None => (group, false),
@@ -49,14 +49,14 @@ pub(super) fn apart(group: &str) -> (&str, bool) {
 }
 
 /// Whether a thread still is the one that was taken.
-pub(super) fn is_still(proc: &Path, task: &TakenThread) -> bool {
+pub(crate) fn is_still(proc: &Path, task: &TakenThread) -> bool {
     started(proc, task.thread) == Some(task.started)
 }
 
 /// Where a thread that was born `inside` our groups would be if its parents had not been taken: in
 /// the group that they left, its thread group's first, since a new thread or process is in the
 /// group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
-pub(super) fn inherited(
+pub(crate) fn inherited(
     proc: &Path,
     thread: i32,
     taken: &[TakenThread],

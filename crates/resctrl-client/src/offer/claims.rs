@@ -7,9 +7,9 @@ use fairways_core::WayMask;
 use fairways_resctrl::language::Cache;
 
 use super::foreign::Foreign;
-use super::io_fills::highest;
-use super::offer::{Offer, Rules, is_contiguous, offer};
-use super::settings::Settings;
+use super::ways::{Offer, Rules, is_contiguous, offer};
+use crate::settings::Settings;
+use crate::tree::io_alloc::highest;
 
 /// A host's cache, and what others have of it.
 #[derive(Clone, Debug)]
@@ -102,12 +102,12 @@ impl Claims<'_> {
     }
 
     /// Classes of service besides the root's and the devices', which is the highest one.
-    pub(super) fn classes_of_all(&self) -> u32 {
+    pub(crate) fn classes_of_all(&self) -> u32 {
         self.closids.saturating_sub(1 + u32::from(self.io.is_some()))
     }
 
     /// What can be given out in a domain, if anything.
-    pub(super) fn free(&self, settings: &Settings, domain: u32) -> Option<Offer> {
+    pub(crate) fn free(&self, settings: &Settings, domain: u32) -> Option<Offer> {
         if self.classes() == 0 {
             return None;
         }
@@ -116,7 +116,7 @@ impl Claims<'_> {
 
     /// What a policy is shown of a domain of which nothing can be given out: the ways that it could
     /// give out without other managers.
-    pub(super) fn shown(&self, settings: &Settings, domain: u32) -> Offer {
+    pub(crate) fn shown(&self, settings: &Settings, domain: u32) -> Offer {
         let rules = Rules { confined: None, ..self.rules(settings, domain) };
         let ways = offer(&rules, WayMask::default()).map_or(self.cache.mask, |of| of.ways);
         Offer { ways, others: None, is_free: false }

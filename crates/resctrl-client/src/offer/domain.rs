@@ -7,12 +7,12 @@ use fairways_core::{BandwidthLever, Levers, Llc, WayMask, Ways};
 use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
-use super::error::{Error, Scarce};
-use super::offer::{Offer, Room, is_contiguous, offered, physical};
-use super::places::DividedCache;
-use super::settings::Settings;
 use super::survey::Survey;
-use super::tree::{Tree, of};
+use super::ways::{Offer, Room, is_contiguous, offered, physical};
+use crate::error::{Error, Scarce};
+use crate::settings::Settings;
+use crate::tree::mon_data::DividedCache;
+use crate::tree::{Tree, of};
 
 /// A cache, or a NUMA node's part of it, and what policies may give out of it. It is an L3, or an
 /// L2 where no ways of an L3 can be given out.
@@ -56,7 +56,7 @@ impl Domain {
     /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
     /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode"). Each has its
     /// part of the memory channels, too.
-    pub(super) fn by_node(&self, shared: &[DividedCache]) -> Vec<Self> {
+    pub(crate) fn by_node(&self, shared: &[DividedCache]) -> Vec<Self> {
         let Some(shared) = shared.iter().find(|shared| shared.cache == self.id) else {
             return vec![self.clone()];
         };
@@ -83,30 +83,30 @@ impl Domain {
 
 /// No more classes than these are available.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cap {
+pub(crate) struct Cap {
     /// Their number, besides the root's and others', which plans are for: at least one.
-    pub(super) classes: u32,
+    pub(crate) classes: u32,
     /// How many could be made.
-    pub(super) held: u32,
+    pub(crate) held: u32,
     /// What the next one lacked.
-    pub(super) lacks: Scarce,
+    pub(crate) lacks: Scarce,
     /// When that was last found.
-    pub(super) found: Instant,
+    pub(crate) found: Instant,
 }
 
 /// What is offered in all domains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Offers {
+pub(crate) struct Offers {
     /// By domain.
-    pub(super) of: BTreeMap<u32, Offer>,
+    pub(crate) of: BTreeMap<u32, Offer>,
     /// Classes of service besides the root's and others'; 0 only where nothing is to be given out.
-    pub(super) classes: u32,
+    pub(crate) classes: u32,
     /// As many by resctrl's own count.
-    pub(super) counted: u32,
+    pub(crate) counted: u32,
     /// As many as policies are shown.
     shown: u32,
     /// Why nothing can be given out in some domains, if that is so.
-    pub(super) lack: Option<String>,
+    pub(crate) lack: Option<String>,
     contiguous: bool,
     min_bits: u32,
     /// How memory bandwidth can be limited, by domain.
@@ -116,7 +116,7 @@ pub(super) struct Offers {
 impl Offers {
     /// What the survey leaves; an error that names the other managers if that is nothing, unless
     /// nothing is to be given out. At most `most` classes are offered.
-    pub(super) fn find(
+    pub(crate) fn find(
         survey: &Survey,
         settings: &Settings,
         most: Option<Cap>,
@@ -150,12 +150,12 @@ impl Offers {
     }
 
     /// Whether ways of a domain can be given out. Otherwise its programs are only watched.
-    pub(super) fn are_free(&self, domain: u32) -> bool {
+    pub(crate) fn are_free(&self, domain: u32) -> bool {
         self.of.get(&domain).is_some_and(|offer| offer.is_free)
     }
 
     /// The domains as classes need to know them, where anything can be given out.
-    pub(super) fn rooms(&self) -> BTreeMap<u32, Room> {
+    pub(crate) fn rooms(&self) -> BTreeMap<u32, Room> {
         let Self { contiguous, min_bits, .. } = *self;
         let rooms = self.of.iter().filter(|(_, offer)| offer.is_free).map(|(&id, offer)| {
             let bandwidth = self.bandwidth.get(&id).copied();
@@ -165,7 +165,7 @@ impl Offers {
     }
 
     /// The domains as policies see them.
-    pub(super) fn domains(&self, survey: &Survey, tree: &Tree, topology: &Topology) -> Vec<Domain> {
+    pub(crate) fn domains(&self, survey: &Survey, tree: &Tree, topology: &Topology) -> Vec<Domain> {
         let found = survey.domains.iter().filter_map(|found| {
             let offer = self.of.get(&found.id)?;
             let mut cpus = topology.cpus_of(found.id);

@@ -6,29 +6,29 @@ use fairways_linux::topology::{Topology, cpus_of_node};
 use fairways_resctrl::language::{CountedTraffic, CpuSet};
 
 use super::bandwidth_domains::without_domain;
-use super::counters::{read_traffic, say_filtered};
 use super::domain::{Cap, Domain, Offers};
-use super::error::Error;
-use super::places::{CountedPlace, DividedCache};
-use super::settings::Settings;
 use super::survey::Survey;
-use super::tree::Tree;
+use crate::error::Error;
+use crate::groups::traffic_counters::{read_traffic, say_filtered};
+use crate::settings::Settings;
+use crate::tree::Tree;
+use crate::tree::mon_data::{CountedPlace, DividedCache};
 
 /// A survey, and what follows from it.
 #[derive(Debug)]
-pub(super) struct Findings {
-    pub(super) survey: Survey,
-    pub(super) topology: Topology,
-    pub(super) offers: Offers,
+pub(crate) struct Findings {
+    pub(crate) survey: Survey,
+    pub(crate) topology: Topology,
+    pub(crate) offers: Offers,
     /// The cap, where fewer classes are available than counted.
-    pub(super) cap: Option<Cap>,
-    pub(super) domains: Vec<Domain>,
+    pub(crate) cap: Option<Cap>,
+    pub(crate) domains: Vec<Domain>,
     /// The caches that several NUMA nodes share.
     shared: Vec<DividedCache>,
     /// Whether each of those nodes is a domain, rather than each cache.
     by_node: bool,
     /// How memory traffic is counted.
-    pub(super) traffic: CountedTraffic,
+    pub(crate) traffic: CountedTraffic,
 }
 
 impl Findings {
@@ -36,7 +36,7 @@ impl Findings {
     ///
     /// # Errors
     /// [`Error::Busy`] if it leaves nothing to offer; if `info` can't be read.
-    pub(super) fn new(
+    pub(crate) fn new(
         survey: Survey,
         l3: Topology,
         settings: &Settings,
@@ -78,19 +78,19 @@ impl Findings {
     }
 
     /// Why memory bandwidth can't be limited for some caches, if the host can limit it.
-    pub(super) fn without_bandwidth(&self) -> Option<String> {
+    pub(crate) fn without_bandwidth(&self) -> Option<String> {
         let Survey { root, bandwidth_domains, .. } = &self.survey;
         let line = self.survey.sides[0];
         line.starts_with("L3").then(|| without_domain(root, bandwidth_domains, line))?
     }
 
     /// Reads the CPUs of caches again.
-    pub(super) fn refresh_topology(&mut self, settings: &Settings) {
+    pub(crate) fn refresh_topology(&mut self, settings: &Settings) {
         self.topology.refresh(&settings.sysfs);
     }
 
     /// Replaces the survey by a newer one. Returns whether the domains have changed.
-    pub(super) fn renew(
+    pub(crate) fn renew(
         &mut self,
         survey: Survey,
         offers: Offers,
@@ -105,7 +105,7 @@ impl Findings {
     }
 
     /// Makes each node that shares a cache a domain, or each cache. Returns whether that changed.
-    pub(super) fn divide(&mut self, by_node: bool, tree: &Tree) -> bool {
+    pub(crate) fn divide(&mut self, by_node: bool, tree: &Tree) -> bool {
         let by_node = by_node && !self.node_cpus().is_empty();
         let has_changed = by_node != self.by_node;
         self.by_node = by_node;
@@ -128,7 +128,7 @@ impl Findings {
     }
 
     /// The nodes that share a place's cache; none where it is a node's, or no nodes share it.
-    pub(super) fn nodes_of(&self, place: CountedPlace) -> &[(u32, CpuSet)] {
+    pub(crate) fn nodes_of(&self, place: CountedPlace) -> &[(u32, CpuSet)] {
         let of_cache =
             self.shared.iter().find(|of| of.cache == place.cache && place.node.is_none());
         of_cache.map_or(&[], |of| &of.nodes)
@@ -136,7 +136,7 @@ impl Findings {
 
     /// The CPUs of each node that shares a cache; none if those of a node are not known, or a cache
     /// is not shared.
-    pub(super) fn node_cpus(&self) -> Vec<CpuSet> {
+    pub(crate) fn node_cpus(&self) -> Vec<CpuSet> {
         let nodes = self.shared.iter().flat_map(|shared| &shared.nodes);
         let nodes: Vec<CpuSet> = nodes.map(|(_, cpus)| cpus.clone()).collect();
         let mut caches = self.survey.domains.iter();
@@ -147,7 +147,7 @@ impl Findings {
     }
 
     /// Where the events of a domain are counted, if they are: those of an L3.
-    pub(super) fn counted(&self, domain: u32) -> Option<CountedPlace> {
+    pub(crate) fn counted(&self, domain: u32) -> Option<CountedPlace> {
         let known = self.domain(domain);
         let place = known.map_or(CountedPlace { cache: domain, node: None }, |known| {
             CountedPlace { cache: known.cache_id, node: known.node }
@@ -156,13 +156,13 @@ impl Findings {
     }
 
     /// The id of the cache that a domain is, or is part of; `None` for a node that is gone.
-    pub(super) fn cache_of(&self, domain: u32) -> Option<u32> {
+    pub(crate) fn cache_of(&self, domain: u32) -> Option<u32> {
         let known = self.domain(domain).map(|domain| domain.cache_id);
         known.or((!self.by_node).then_some(domain))
     }
 
     /// Why nothing can be given out in some domains, in a line.
-    pub(super) fn nothing_free(&self) -> Option<String> {
+    pub(crate) fn nothing_free(&self) -> Option<String> {
         let lack = self.offers.lack.as_ref()?;
         let is_watched = self.offers.of.values().any(|offer| !offer.is_free);
         let watched = if is_watched { "; its programs are only watched" } else { "" };
@@ -170,7 +170,7 @@ impl Findings {
     }
 
     /// The domain with this id, if anything of it is offered.
-    pub(super) fn domain(&self, id: u32) -> Option<&Domain> {
+    pub(crate) fn domain(&self, id: u32) -> Option<&Domain> {
         self.domains.iter().find(|domain| domain.id == id)
     }
 }

@@ -9,23 +9,23 @@ use fairways_linux::status;
 use fairways_linux::topology::listed;
 use fairways_resctrl::language::{CpuSet, Mode, Schemata};
 
-use super::error::Error;
-use super::masks::{SIDES, masks_in, schemata};
-use super::tree::{Tree, of};
+use crate::error::Error;
+use crate::tree::schemata::{SIDES, masks_in, schemata};
+use crate::tree::{Tree, of};
 
 /// Another manager's CTRL_MON group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The ways that it may fill, by domain; with CDP, those of code and data.
-    pub(super) masks: BTreeMap<u32, WayMask>,
+    pub(crate) masks: BTreeMap<u32, WayMask>,
     /// Whether no other group may fill them: its mode is not `shareable`.
-    pub(super) exclusive: bool,
+    pub(crate) exclusive: bool,
     /// Whether no thread is limited by it but those that are to be taken over: it has no others,
     /// and no CPUs. Known only where threads are taken over.
-    pub(super) is_idle: bool,
+    pub(crate) is_idle: bool,
     /// All of its `schemata`.
-    pub(super) schemata: Schemata,
+    pub(crate) schemata: Schemata,
 }
 
 impl Foreign {
@@ -59,18 +59,18 @@ impl fmt::Display for Foreign {
 
 /// The groups that exist, except our classes.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
+pub(crate) struct Groups {
     /// Other managers'.
-    pub(super) foreign: Vec<Foreign>,
+    pub(crate) foreign: Vec<Foreign>,
     /// The paths of their MON groups.
-    pub(super) monitors: Vec<String>,
+    pub(crate) monitors: Vec<String>,
     /// The paths of our MON groups.
-    pub(super) ours: BTreeSet<String>,
+    pub(crate) ours: BTreeSet<String>,
 }
 
 /// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out. With
 /// `taken`, threads that are to be taken over, it is found out which groups are idle.
-pub(super) fn groups(
+pub(crate) fn groups(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
     taken: Option<&BTreeSet<i32>>,
@@ -107,7 +107,7 @@ fn is_idle(tree: &Tree, group: &str, taken: &BTreeSet<i32>) -> Result<bool, Erro
 
 /// The threads in groups that are not `ours`, each with the group's path: the MON group's, where it
 /// is in one. Groups are listed again: one that came since the last look counts.
-pub(super) fn residents(
+pub(crate) fn residents(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
 ) -> Result<HashMap<i32, String>, Error> {
@@ -122,7 +122,7 @@ pub(super) fn residents(
 /// groups which are not ours either, each with the path of one of those groups: a thread of the
 /// root's group has the class, and the monitoring id, of the CPU that it runs on (resctrl.rst,
 /// "Resource allocation rules").
-pub(super) fn residents_by_cpu(
+pub(crate) fn residents_by_cpu(
     tree: &Tree,
     proc: &Path,
     threads: &[i32],
@@ -170,14 +170,14 @@ fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error>
 }
 
 /// The CTRL_MON groups besides the root.
-pub(super) fn classes(tree: &Tree) -> Result<Vec<String>, Error> {
+pub(crate) fn classes(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut names = tree.directories("")?;
     names.retain(|name| !["info", "mon_groups", "mon_data"].contains(&name.as_str()));
     Ok(names)
 }
 
 /// The threads in a group; none if it is gone.
-pub(super) fn members(tree: &Tree, group: &str) -> Result<Vec<i32>, Error> {
+pub(crate) fn members(tree: &Tree, group: &str) -> Result<Vec<i32>, Error> {
     let text = tree.read_of(group, "tasks")?.unwrap_or_default();
     Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
 }

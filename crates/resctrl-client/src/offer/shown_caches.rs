@@ -9,12 +9,12 @@ use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::domain::Domain;
-use super::error::Error;
 use super::foreign::members;
-use super::masks::masks_in;
-use super::settings::Settings;
 use super::survey::Survey;
-use super::tree::{Tree, of};
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::tree::schemata::masks_in;
+use crate::tree::{Tree, of};
 
 /// A mounted resctrl that is read only.
 #[derive(Debug)]

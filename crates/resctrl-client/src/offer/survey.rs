@@ -15,48 +15,48 @@ use rustix::fs::{major, minor};
 
 use super::bandwidth_domains::bandwidth_domains;
 use super::claims::Claims;
-use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
-use super::io_fills::{self, IoMasks};
-use super::masks::SIDES;
-use super::places::{DividedCache, shared_caches};
-use super::settings::Settings;
-use super::tree::Tree;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::tree::Tree;
+use crate::tree::io_alloc::{self, IoMasks};
+use crate::tree::mon_data::{DividedCache, shared_caches};
+use crate::tree::schemata::SIDES;
 
 /// All findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Survey {
+pub(crate) struct Survey {
     shape: Shape,
     fixed: FixedSurvey,
     /// The root's `schemata`.
-    pub(super) root: Schemata,
+    pub(crate) root: Schemata,
     /// The domains on line, ascending.
-    pub(super) domains: Vec<Found>,
+    pub(crate) domains: Vec<Found>,
     /// The domain of `MB` that each L3 has, where it is certain.
-    pub(super) bandwidth_domains: BTreeMap<u32, u32>,
+    pub(crate) bandwidth_domains: BTreeMap<u32, u32>,
     /// What devices fill, by domain, where they have a class of their own.
-    pub(super) io: Option<IoMasks>,
+    pub(crate) io: Option<IoMasks>,
     /// Groups that Fairways did not make.
-    pub(super) foreign: Vec<Foreign>,
+    pub(crate) foreign: Vec<Foreign>,
     /// MON groups that Fairways did not make, wherever they are.
-    pub(super) monitors: Vec<String>,
+    pub(crate) monitors: Vec<String>,
     /// The paths of the MON groups that it made.
-    pub(super) ours: BTreeSet<String>,
+    pub(crate) ours: BTreeSet<String>,
 }
 
 /// One cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) id: u32,
+pub(crate) struct Found {
+    pub(crate) id: u32,
     /// Bytes of a way.
-    pub(super) way_bytes: u64,
+    pub(crate) way_bytes: u64,
 }
 
 impl Survey {
     /// Reads everything again, but `info` only if the mount or the domains are not those of the
     /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups, and
     /// `topology` the CPUs of caches.
-    pub(super) fn read(
+    pub(crate) fn read(
         tree: &Tree,
         settings: &Settings,
         topology: &Topology,
@@ -91,7 +91,7 @@ impl Survey {
             let found = bandwidth_domains(&root, &fixed.cache, topology, sysfs, tree.root());
             certain = found.into_iter().chain(certain).collect();
         }
-        let io = if fixed.has_io_alloc { io_fills::read(tree, last)? } else { None };
+        let io = if fixed.has_io_alloc { io_alloc::read(tree, last)? } else { None };
         let taken = settings.take_over.then_some(&settings.to_take);
         let Groups { foreign, monitors, ours } = groups(tree, ours, taken)?;
         let bandwidth_domains = certain;
@@ -109,13 +109,13 @@ impl Survey {
     }
 
     /// The level of the cache whose ways are shared out: 3, or 2.
-    pub(super) fn level(&self) -> u32 {
+    pub(crate) fn level(&self) -> u32 {
         level(self.sides)
     }
 
     /// Ways of groups that have become idle since the survey `before` are not counted yet: plans
     /// are for what that one found.
-    pub(super) fn idle_only_as_in(&mut self, before: &Self) {
+    pub(crate) fn idle_only_as_in(&mut self, before: &Self) {
         for group in &mut self.foreign {
             let known = before.foreign.iter().find(|known| known.name == group.name);
             group.is_idle &= known.is_none_or(|known| known.is_idle);
@@ -123,33 +123,33 @@ impl Survey {
     }
 
     /// How memory bandwidth can be limited for a cache, if it can: it is limited by L3.
-    pub(super) fn bandwidth(&self, cache: u32) -> Option<BandwidthLever> {
+    pub(crate) fn bandwidth(&self, cache: u32) -> Option<BandwidthLever> {
         self.lever(*self.bandwidth_domains.get(&cache)?)
     }
 
     /// How memory bandwidth can be limited anywhere, whichever cache's it is.
-    pub(super) fn any_bandwidth(&self) -> Option<BandwidthLever> {
+    pub(crate) fn any_bandwidth(&self) -> Option<BandwidthLever> {
         self.lever(self.root.line("MB")?.domains.first()?.0)
     }
 
     /// The lever that a domain of `MB` is.
-    pub(super) fn lever(&self, domain: u32) -> Option<BandwidthLever> {
+    pub(crate) fn lever(&self, domain: u32) -> Option<BandwidthLever> {
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
     }
 
     /// The names of resources in `schemata` that are not known, each once.
-    pub(super) fn unknown_resources(&self) -> BTreeSet<String> {
+    pub(crate) fn unknown_resources(&self) -> BTreeSet<String> {
         self.root.unknown.iter().map(|line| line.resource.clone()).collect()
     }
 
     /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is,
     /// since each class has its own; the root's group alone has one.
-    pub(super) fn rmids(&self) -> Option<u32> {
+    pub(crate) fn rmids(&self) -> Option<u32> {
         self.monitoring.as_ref().map(|of| of.rmids).filter(|&rmids| rmids > 1)
     }
 
     /// What others have.
-    pub(super) fn claims(&self) -> Claims<'_> {
+    pub(crate) fn claims(&self) -> Claims<'_> {
         Claims {
             cache: &self.cache,
             domains: self.domains.iter().map(|found| found.id).collect(),
@@ -170,22 +170,22 @@ impl Deref for Survey {
 
 /// What `info` and the mount show, which does not change while the shape is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FixedSurvey {
+pub(crate) struct FixedSurvey {
     /// The cache; with CDP, its data.
-    pub(super) cache: Cache,
+    pub(crate) cache: Cache,
     /// Its lines in `schemata`.
-    pub(super) sides: &'static [&'static str],
+    pub(crate) sides: &'static [&'static str],
     /// Classes of service that every resource has (`closid_init`), the root's among them.
-    pub(super) closids: u32,
-    pub(super) monitoring: Option<Monitoring>,
+    pub(crate) closids: u32,
+    pub(crate) monitoring: Option<Monitoring>,
     /// The caches that several NUMA nodes share.
-    pub(super) shared: Vec<DividedCache>,
+    pub(crate) shared: Vec<DividedCache>,
     /// Whether devices can have a class of their own.
     has_io_alloc: bool,
     /// The events that packages count for groups.
-    pub(super) package_events: Vec<String>,
+    pub(crate) package_events: Vec<String>,
     /// The fewest bits that a mask of any cache must have.
-    pub(super) least_bits: u32,
+    pub(crate) least_bits: u32,
     /// Memory bandwidth, if it can be limited.
     bandwidth: Option<Bandwidth>,
     /// Whether values of `MB` are MiB/s, to which the kernel steers: the option `mba_MBps`.
@@ -247,7 +247,7 @@ fn mounted_in_mbps(tree: &Tree, proc: &Path) -> Result<bool, Error> {
 
 /// What shows that `info` is to be read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// `st_ino` of `info`, which may be another after a mount.
     info: Option<u64>,
     /// The lines of the root's `schemata`, each with its domains: with CDP there are others.

@@ -5,42 +5,42 @@ use fairways_resctrl::language::Cache;
 
 /// What a cache accepts, and which ways are to be left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// Every way (`cbm_mask`).
-    pub(super) full: WayMask,
+    pub(crate) full: WayMask,
     /// The fewest ways of a mask, at least 1.
-    pub(super) min_bits: u32,
+    pub(crate) min_bits: u32,
     /// Whether a mask must be one run.
-    pub(super) contiguous: bool,
+    pub(crate) contiguous: bool,
     /// Ways that hardware other than CPUs fills too, if these are left to it.
-    pub(super) avoided: WayMask,
+    pub(crate) avoided: WayMask,
     /// Ways that the root's programs are confined to, if they are confined.
-    pub(super) confined: Option<u32>,
+    pub(crate) confined: Option<u32>,
 }
 
 /// What a domain offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(crate) struct Offer {
     /// The ways that policies may give out.
-    pub(super) ways: WayMask,
+    pub(crate) ways: WayMask,
     /// The ways of all programs in the root's group, if they are confined: the lowest of the free
     /// ones, so that the others stay one run.
-    pub(super) others: Option<WayMask>,
+    pub(crate) others: Option<WayMask>,
     /// Whether they are free. Otherwise they are shown to a policy, and nothing is given out.
-    pub(super) is_free: bool,
+    pub(crate) is_free: bool,
 }
 
 /// A domain as classes need to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(crate) struct Room {
     /// The ways on offer, the cache's bits.
-    pub(super) ways: WayMask,
+    pub(crate) ways: WayMask,
     /// Whether a mask must be one run.
-    pub(super) contiguous: bool,
+    pub(crate) contiguous: bool,
     /// The fewest ways of a mask.
-    pub(super) min_bits: u32,
+    pub(crate) min_bits: u32,
     /// How memory bandwidth can be limited, if it can.
-    pub(super) bandwidth: Option<BandwidthLever>,
+    pub(crate) bandwidth: Option<BandwidthLever>,
 }
 
 /// The free ways except those that others have `reserved`; where masks may have no gaps, the
@@ -48,7 +48,7 @@ pub(super) struct Room {
 ///
 /// Where all ways are shareable (Arm MPAM), or devices may fill them all, none is avoided: it makes
 /// no difference then.
-pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
+pub(crate) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     let full = rules.full.bits();
     let avoided = if rules.avoided == rules.full { 0 } else { rules.avoided.bits() };
     let free = full & !avoided & !reserved.bits();
@@ -70,7 +70,7 @@ pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
 
 /// Whether a mask must be one run. Before Linux 6.7 the kernel does not show that; only AMD, whose
 /// masks may be empty as well, lets them have gaps then.
-pub(super) fn is_contiguous(cache: &Cache) -> bool {
+pub(crate) fn is_contiguous(cache: &Cache) -> bool {
     !cache.sparse.unwrap_or(cache.min_bits == 0)
 }
 
@@ -98,13 +98,13 @@ fn lowest(mask: u32, count: u32) -> u32 {
 }
 
 /// Bits of offered ways as the cache's: bit `i` becomes bit `ways[i]`.
-pub(super) fn physical(mask: WayMask, ways: &[u32]) -> WayMask {
+pub(crate) fn physical(mask: WayMask, ways: &[u32]) -> WayMask {
     let bits = (0_u32..).zip(ways).filter(|&(way, _)| mask.contains(way));
     WayMask::from_bits(bits.fold(0, |bits, (_, &way)| bits | 1 << way))
 }
 
 /// The cache's bits as bits of offered ways, without what is not offered.
-pub(super) fn offered(mask: WayMask, ways: &[u32]) -> WayMask {
+pub(crate) fn offered(mask: WayMask, ways: &[u32]) -> WayMask {
     let bits = (0_u32..).zip(ways).filter(|&(_, &way)| mask.contains(way));
     WayMask::from_bits(bits.fold(0, |bits, (way, _)| bits | 1 << way))
 }

@@ -13,18 +13,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use fairways_core::{AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, LimitScope, WayMask};
 use fairways_resctrl::language::{Line, Schemata, UnknownLine, Value};
 
-use super::error::Error;
-use super::findings::Findings;
-use super::masks::schemata;
-use super::mount::Mount;
-use super::offer::is_contiguous;
-use super::programs::Programs;
-use super::threads::apart;
-use super::tree::Tree;
+use crate::error::Error;
+use crate::groups::programs::Programs;
+use crate::ledger::mount::Mount;
+use crate::ledger::threads::apart;
+use crate::offer::findings::Findings;
+use crate::offer::ways::is_contiguous;
+use crate::tree::Tree;
+use crate::tree::schemata::schemata;
 
 /// Values by line of `schemata` and domain, and the lines that are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     values: BTreeMap<(String, u32), Value>,
     /// By resource, the text behind the colon; `None`: there are several, so that a class keeps its
     /// own.
@@ -33,7 +33,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// The limits that these levels of memory bandwidth are, by `MB`'s domain.
-    pub(super) fn of_levels(levels: impl IntoIterator<Item = (u32, BandwidthLevel)>) -> Self {
+    pub(crate) fn of_levels(levels: impl IntoIterator<Item = (u32, BandwidthLevel)>) -> Self {
         let mut limits = Self::default();
         for (domain, level) in levels {
             limits.values.insert(("MB".to_owned(), domain), Value::Number(level.get()));
@@ -50,7 +50,7 @@ impl Limits {
     }
 
     /// The values and unknown lines that are others than these, where these have one.
-    pub(super) fn differing(&self, from: &Self) -> Self {
+    pub(crate) fn differing(&self, from: &Self) -> Self {
         let mut differing = self.clone();
         differing.values.retain(|key, value| from.values.get(key).is_some_and(|of| of != value));
         differing.unknown.retain(|resource, text| {
@@ -61,7 +61,7 @@ impl Limits {
     }
 
     /// The bandwidths that are not as they were `before`.
-    pub(super) fn changed_bandwidths(&self, before: &Self) -> Self {
+    pub(crate) fn changed_bandwidths(&self, before: &Self) -> Self {
         let mut changed = self.differing(before);
         changed.values.retain(|_, value| matches!(value, Value::Number(_)));
         changed.unknown.clear();
@@ -69,40 +69,40 @@ impl Limits {
     }
 
     /// The unknown lines that are not as they were `before`.
-    pub(super) fn changed_lines(&self, before: &Self) -> Self {
+    pub(crate) fn changed_lines(&self, before: &Self) -> Self {
         let mut changed = self.differing(before);
         changed.values.clear();
         changed
     }
 
     /// Removes the values and unknown lines of which the others have one, too.
-    pub(super) fn remove(&mut self, others: &Self) {
+    pub(crate) fn remove(&mut self, others: &Self) {
         self.values.retain(|key, _| !others.values.contains_key(key));
         self.unknown.retain(|resource, _| !others.unknown.contains_key(resource));
     }
 
     /// Whether the others have a value for the line and domain of each of these.
-    pub(super) fn are_known(&self, others: &Self) -> bool {
+    pub(crate) fn are_known(&self, others: &Self) -> bool {
         self.values.keys().all(|key| others.values.contains_key(key))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty() && self.unknown.is_empty()
     }
 
     /// Replaces the values that the others have.
-    pub(super) fn extend(&mut self, others: Self) {
+    pub(crate) fn extend(&mut self, others: Self) {
         self.values.extend(others.values);
     }
 
     /// Has the unknown lines of the others, whatever its own were.
-    pub(super) fn with_lines_of(self, others: &Self) -> Self {
+    pub(crate) fn with_lines_of(self, others: &Self) -> Self {
         Self { unknown: others.unknown.clone(), ..self }
     }
 
     /// Leaves these resources' unknown lines as they are, from now on. Returns whether that is
     /// another decision than before for any.
-    pub(super) fn leave(&mut self, lines: &Self) -> bool {
+    pub(crate) fn leave(&mut self, lines: &Self) -> bool {
         let mut others = false;
         for resource in lines.unknown.keys() {
             others |= self.unknown.insert(resource.clone(), None) != Some(None);
@@ -111,14 +111,14 @@ impl Limits {
     }
 
     /// Removes the unknown lines of these resources.
-    pub(super) fn without_lines(mut self, resources: &BTreeSet<String>) -> Self {
+    pub(crate) fn without_lines(mut self, resources: &BTreeSet<String>) -> Self {
         self.unknown.retain(|resource, _| !resources.contains(resource));
         self
     }
 
     /// Whether a class with the unknown lines of `now` can have these: each is one, and those that
     /// differ are not among the `refused`.
-    pub(super) fn lines_can_be_had(&self, now: &Self, refused: &BTreeSet<String>) -> bool {
+    pub(crate) fn lines_can_be_had(&self, now: &Self, refused: &BTreeSet<String>) -> bool {
         self.unknown.iter().all(|(resource, text)| {
             let is_there = now.unknown.get(resource) == Some(text);
             text.is_some() && (is_there || !refused.contains(resource))
@@ -126,7 +126,7 @@ impl Limits {
     }
 
     /// The unknown lines, each as it is written, by resource.
-    pub(super) fn unknown_lines(&self) -> impl Iterator<Item = (&str, String)> {
+    pub(crate) fn unknown_lines(&self) -> impl Iterator<Item = (&str, String)> {
         self.unknown.iter().filter_map(|(resource, text)| {
             let (text, name) = (text.clone().filter(|text| !text.is_empty())?, resource.clone());
             Some((&resource[..], UnknownLine { resource: name, text }.to_string() + "\n"))
@@ -136,7 +136,7 @@ impl Limits {
     /// The stricter of each two values. Of numbers, that is the smaller. Of masks, it is what they
     /// have in common if that is legal: at least `least` bits, without gaps where masks are
     /// `contiguous`; otherwise the one of fewer bits. Of two unknown lines none is.
-    pub(super) fn strictest(&self, other: &Self, least: u32, contiguous: bool) -> Self {
+    pub(crate) fn strictest(&self, other: &Self, least: u32, contiguous: bool) -> Self {
         let mut strictest = self.clone();
         for (resource, two) in &other.unknown {
             let one = strictest.unknown.entry(resource.clone()).or_insert_with(|| two.clone());
@@ -161,7 +161,7 @@ impl Limits {
     }
 
     /// The lines of `schemata` that set the values.
-    pub(super) fn lines(&self) -> String {
+    pub(crate) fn lines(&self) -> String {
         let mut lines: Vec<Line> = Vec::new();
         for ((resource, domain), value) in &self.values {
             let value = (*domain, *value);
@@ -174,7 +174,7 @@ impl Limits {
     }
 
     /// All of them, on one line.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let of = |((resource, domain), value): (&(String, u32), &Value)| {
             format!("{resource}:{domain}={value}")
         };
@@ -187,9 +187,9 @@ impl Limits {
 
 /// The limits that programs bring along.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// Those of the groups that a program's threads came from, where they are not the root's.
-    pub(super) by_program: BTreeMap<AppId, Limits>,
+    pub(crate) by_program: BTreeMap<AppId, Limits>,
     /// Those groups; of other programs it is the root's.
     origins: BTreeMap<AppId, BTreeSet<String>>,
     /// The limits of each.
@@ -200,7 +200,7 @@ pub(super) struct Carried {
 
 impl Carried {
     /// The limits of the groups from which programs were taken.
-    pub(super) fn of(programs: &Programs, mount: &Mount, found: &Findings) -> Result<Self, Error> {
+    pub(crate) fn of(programs: &Programs, mount: &Mount, found: &Findings) -> Result<Self, Error> {
         let taken = &mount.state.ledger.tasks;
         let mut carried = Self::default();
         if taken.is_empty() {
@@ -237,7 +237,7 @@ impl Carried {
     /// Divides what a group has as a whole among the classes of ours, each with these programs,
     /// that have threads of it: if each had all of it, together they would move several times as
     /// much as somebody else allows.
-    pub(super) fn divide<'a>(
+    pub(crate) fn divide<'a>(
         &mut self,
         found: &Findings,
         classes: impl Iterator<Item = &'a [AppId]> + Clone,
@@ -264,7 +264,7 @@ impl Carried {
 
 impl Findings {
     /// The values of these lines that others decide on.
-    pub(super) fn limits_in(&self, schemata: &Schemata) -> Limits {
+    pub(crate) fn limits_in(&self, schemata: &Schemata) -> Limits {
         let mut limits = Limits::default();
         for line in &schemata.lines {
             let is_l3 = self.survey.sides.contains(&line.resource.as_str());
@@ -287,27 +287,27 @@ impl Findings {
     }
 
     /// The limits that these levels of memory bandwidth are, by cache.
-    pub(super) fn of_levels(&self, levels: &BTreeMap<u32, BandwidthLevel>) -> Limits {
+    pub(crate) fn of_levels(&self, levels: &BTreeMap<u32, BandwidthLevel>) -> Limits {
         let domains = &self.survey.bandwidth_domains;
         let known = levels.iter().filter_map(|(cache, &level)| Some((*domains.get(cache)?, level)));
         Limits::of_levels(known)
     }
 
     /// The level of memory bandwidth of a cache, if these limits have one.
-    pub(super) fn level_of(&self, limits: &Limits, cache: u32) -> Option<BandwidthLevel> {
+    pub(crate) fn level_of(&self, limits: &Limits, cache: u32) -> Option<BandwidthLevel> {
         limits.level(*self.survey.bandwidth_domains.get(&cache)?)
     }
 
     /// A group's values now; `None` if it is gone.
-    pub(super) fn read_limits(&self, tree: &Tree, group: &str) -> Result<Option<Limits>, Error> {
+    pub(crate) fn read_limits(&self, tree: &Tree, group: &str) -> Result<Option<Limits>, Error> {
         Ok(schemata(tree, group)?.map(|now| self.limits_in(&now)))
     }
 
-    pub(super) fn root_limits(&self) -> Limits {
+    pub(crate) fn root_limits(&self) -> Limits {
         self.limits_in(&self.survey.root)
     }
 
-    pub(super) fn stricter(&self, one: &Limits, other: &Limits) -> Limits {
+    pub(crate) fn stricter(&self, one: &Limits, other: &Limits) -> Limits {
         one.strictest(other, self.survey.least_bits, is_contiguous(&self.survey.cache))
     }
 
@@ -325,7 +325,7 @@ impl Findings {
 
     /// Of what was read after these bandwidths were written, what is not what the kernel makes of
     /// them: somebody else has written it since.
-    pub(super) fn not_made_of(&self, written: &Limits, now: &Limits) -> Limits {
+    pub(crate) fn not_made_of(&self, written: &Limits, now: &Limits) -> Limits {
         let mut theirs = now.clone();
         theirs.unknown.clear();
         theirs.values.retain(|(line, domain), now| {
@@ -342,7 +342,7 @@ impl Findings {
     }
 
     /// The levels that a class of these programs would have, for which these were planned.
-    pub(super) fn levels_for(
+    pub(crate) fn levels_for(
         &self,
         members: &[AppId],
         planned: &BTreeMap<u32, BandwidthLevel>,
@@ -356,14 +356,14 @@ impl Findings {
 
     /// The strictest of these programs' limits, [divided](Carried::divide) if they were; the root's
     /// if there are no programs.
-    pub(super) fn limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
+    pub(crate) fn limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
         self.strictest_for(members, &|app| {
             carried.divided.get(&app).or_else(|| carried.by_program.get(&app))
         })
     }
 
     /// The strictest of these programs' limits where they came from.
-    pub(super) fn undivided_limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
+    pub(crate) fn undivided_limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
         self.strictest_for(members, &|app| carried.by_program.get(&app))
     }
 

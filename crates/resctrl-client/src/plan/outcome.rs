@@ -46,15 +46,15 @@ impl Applied {
 
 /// The plans in force.
 #[derive(Debug, Default)]
-pub(super) struct Plans {
-    pub(super) by_domain: BTreeMap<u32, Plan>,
+pub(crate) struct Plans {
+    pub(crate) by_domain: BTreeMap<u32, Plan>,
     /// The outcome of the last ones.
-    pub(super) applied: Applied,
+    pub(crate) applied: Applied,
 }
 
 impl Plans {
     /// Removes a program, which goes, from all plans.
-    pub(super) fn forget(&mut self, app: AppId) {
+    pub(crate) fn forget(&mut self, app: AppId) {
         self.by_domain.values_mut().for_each(|plan| plan.retain(|of, _| *of != app));
     }
 }

@@ -9,12 +9,12 @@ use fairways_core::WayMask;
 use fairways_resctrl::language::{Line, Schemata, Value};
 use rustix::io::Errno;
 
-use super::error::Error;
-use super::ledger::ChangedMask;
-use super::tree::Tree;
+use super::Tree;
+use crate::error::Error;
+use crate::ledger::ChangedMask;
 
 /// The ways by domain.
-pub(super) type IoMasks = BTreeMap<u32, WayMask>;
+pub(crate) type IoMasks = BTreeMap<u32, WayMask>;
 
 fn switch_file(line: &str) -> String {
     format!("info/{line}/io_alloc")
@@ -25,7 +25,7 @@ fn masks_file(line: &str) -> String {
 }
 
 /// What devices fill under the class of this line; `None` where they have no class of their own.
-pub(super) fn read(tree: &Tree, line: &str) -> Result<Option<IoMasks>, Error> {
+pub(crate) fn read(tree: &Tree, line: &str) -> Result<Option<IoMasks>, Error> {
     let switch = match tree.read(&switch_file(line)) {
         Err(error) if error.is_gone() => return Ok(None),
         switch => switch?,
@@ -53,7 +53,7 @@ fn mask_of(value: Value) -> Option<WayMask> {
 }
 
 /// Lets devices fill these.
-pub(super) fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Error> {
+pub(crate) fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Error> {
     let domains = masks.iter().map(|(&id, &mask)| (id, Value::Mask(mask))).collect();
     let text = Line { resource: String::new(), domains }.to_string();
     tree.write(&masks_file(line), &format!("{}\n", text.trim_start_matches(':')))
@@ -61,7 +61,7 @@ pub(super) fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Erro
 
 /// The highest ways of a cache, as many as devices are confined to; at least as many as a mask
 /// needs.
-pub(super) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
+pub(crate) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
     let ways = 32 - cache.bits().leading_zeros();
     let count = count.max(min_bits).min(ways);
     WayMask::span(ways - count, count)
@@ -69,7 +69,7 @@ pub(super) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
 
 /// Gives devices back what they filled, if it is still as Fairways left it. Returns why it was not
 /// given back, if so; that is empty where it is as it was.
-pub(super) fn give_back(tree: &Tree, change: &ChangedMask) -> Result<Option<String>, Error> {
+pub(crate) fn give_back(tree: &Tree, change: &ChangedMask) -> Result<Option<String>, Error> {
     let ChangedMask { line, domain, before, ours } = change;
     let now = read(tree, line)?.and_then(|masks| masks.get(domain).copied());
     let Some(now) = now else {

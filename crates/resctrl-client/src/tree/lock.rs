@@ -15,15 +15,15 @@ use fairways_linux::status;
 use rustix::fs::{FlockOperation, flock, fstat, major, minor};
 use rustix::io::Errno;
 
-use super::error::Error;
-use super::tree::Tree;
+use super::Tree;
+use crate::error::Error;
 
 /// How long to wait between attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What to do if another process keeps the lock for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(crate) enum Kept {
     /// It is an error, unless no holder is root: any user may lock a directory that can be read.
     Refuse,
     /// Go on without it: putting back what was changed can't wait for ever.
@@ -32,14 +32,14 @@ pub(super) enum Kept {
 
 /// The lock, until it is dropped; or the permission to go on without it.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _root: OwnedFd,
 }
 
 impl Lock {
     /// Takes the lock, or gives up after `patience`, which counts attempts: a process that was
     /// stopped meanwhile has not waited.
-    pub(super) fn take(
+    pub(crate) fn take(
         tree: &Tree,
         proc: &Path,
         patience: Duration,

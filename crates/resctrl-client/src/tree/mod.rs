@@ -1,5 +1,10 @@
 //! Resctrl's files, each operation one system call on the file.
 
+pub(crate) mod io_alloc;
+pub(crate) mod lock;
+pub(crate) mod mon_data;
+pub(crate) mod schemata;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,11 +16,11 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, read, retry_on_intr, write};
 
-use super::error::Error;
+use crate::error::Error;
 
 /// A mounted resctrl. Paths are relative to its root; the root's own is empty.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     root: PathBuf,
     dir: OwnedFd,
     /// `st_dev` and `st_ino` of the root, by which another mount at the same place is recognized.
@@ -26,9 +31,9 @@ pub(super) struct Tree {
     /// Whether monitoring ids belong to their class ([`Tree::has_rmids_per_class`]).
     has_rmids_per_class: Cell<bool>,
     /// The holders of the lock that are not waited for any more.
-    pub(super) ignored: RefCell<BTreeSet<String>>,
+    pub(crate) ignored: RefCell<BTreeSet<String>>,
     /// Why the lock was not available at the last attempt.
-    pub(super) locked: RefCell<Option<String>>,
+    pub(crate) locked: RefCell<Option<String>>,
 }
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
@@ -38,7 +43,7 @@ const HANDLE: OFlags =
 const LIST: OFlags = READ.union(OFlags::DIRECTORY);
 
 impl Tree {
-    pub(super) fn open(root: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(root: &Path) -> Result<Self, Error> {
         let failed = |errno| Error::Io {
             doing: "open".to_owned(),
             path: root.to_owned(),
@@ -59,23 +64,23 @@ impl Tree {
     }
 
     /// Notes a group that we made.
-    pub(super) fn keep(&self, path: &str, inode: u64) {
+    pub(crate) fn keep(&self, path: &str, inode: u64) {
         self.ours.borrow_mut().insert(path.to_owned(), inode);
     }
 
     /// `st_ino` of a group that we made, if it was found out then.
-    pub(super) fn made(&self, path: &str) -> Option<u64> {
+    pub(crate) fn made(&self, path: &str) -> Option<u64> {
         self.ours.borrow().get(path).copied()
     }
 
     /// Forgets a group, with those in it, that is gone or belongs to another manager.
-    pub(super) fn forget(&self, path: &str) {
+    pub(crate) fn forget(&self, path: &str) {
         let below = format!("{path}/");
         self.ours.borrow_mut().retain(|of, _| of != path && !of.starts_with(&below));
     }
 
     /// Whether another group is where we made one.
-    pub(super) fn is_replaced(&self, path: &str) -> Result<bool, Error> {
+    pub(crate) fn is_replaced(&self, path: &str) -> Result<bool, Error> {
         let made = self.ours.borrow().get(path).copied();
         let Some(made) = made else { return Ok(false) };
         Ok(self.inode(path)?.is_some_and(|now| now != made))
@@ -106,33 +111,33 @@ impl Tree {
         Error::Replaced { path: self.root.join(path) }
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// `st_dev` of the mount.
-    pub(super) const fn device(&self) -> u64 {
+    pub(crate) const fn device(&self) -> u64 {
         self.identity.0
     }
 
     /// Whether this is still what is mounted at the root's path.
-    pub(super) fn is_mounted(&self) -> bool {
+    pub(crate) fn is_mounted(&self) -> bool {
         statat(CWD, &self.root, AtFlags::empty())
             .is_ok_and(|about| (about.st_dev, about.st_ino) == self.identity)
     }
 
     /// The root opened once more, for a lock of its own.
-    pub(super) fn another(&self) -> Result<OwnedFd, Error> {
+    pub(crate) fn another(&self) -> Result<OwnedFd, Error> {
         openat(&self.dir, ".", LIST, Mode::empty()).map_err(|errno| self.failed("open", "", errno))
     }
 
     /// Opens a file for reading again and again.
-    pub(super) fn file(&self, path: &str) -> Result<OwnedFd, Error> {
+    pub(crate) fn file(&self, path: &str) -> Result<OwnedFd, Error> {
         openat(&self.dir, path, READ, Mode::empty())
             .map_err(|errno| self.failed("open", path, errno))
     }
 
-    pub(super) fn read(&self, path: &str) -> Result<String, Error> {
+    pub(crate) fn read(&self, path: &str) -> Result<String, Error> {
         let file = self.file(path)?;
         let mut bytes = Vec::new();
         let mut part = [0; 4096];
@@ -148,19 +153,19 @@ impl Tree {
     }
 
     /// Writes a command, as one write(2).
-    pub(super) fn write(&self, path: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), Error> {
         self.write_to(&self.to_write(path)?, path, text)
     }
 
     /// Opens a file for a command, before that is known.
-    pub(super) fn to_write(&self, path: &str) -> Result<OwnedFd, Error> {
+    pub(crate) fn to_write(&self, path: &str) -> Result<OwnedFd, Error> {
         let (dir, name) = self.below("open", path)?;
         openat(dir.as_fd(), name, WRITE, Mode::empty())
             .map_err(|errno| self.failed("open", path, errno))
     }
 
     /// Writes a command to the file of this path, as one write(2).
-    pub(super) fn write_to(&self, file: &OwnedFd, path: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn write_to(&self, file: &OwnedFd, path: &str, text: &str) -> Result<(), Error> {
         let written = retry_on_intr(|| write(file, text.as_bytes()));
         let doing = format!("write {:?} to", text.trim_end());
         written.map(drop).map_err(|errno| self.refused(&doing, path, errno))
@@ -168,7 +173,7 @@ impl Tree {
 
     /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the
     /// others are added to `moved`, even if a later one could not be moved.
-    pub(super) fn write_threads(
+    pub(crate) fn write_threads(
         &self,
         path: &str,
         threads: impl IntoIterator<Item = i32>,
@@ -187,14 +192,14 @@ impl Tree {
         Ok(())
     }
 
-    pub(super) fn mkdir(&self, path: &str) -> Result<(), Error> {
+    pub(crate) fn mkdir(&self, path: &str) -> Result<(), Error> {
         let (dir, name) = self.below("mkdir", path)?;
         mkdirat(dir.as_fd(), name, Mode::from_raw_mode(0o755))
             .map_err(|errno| self.refused("mkdir", path, errno))
     }
 
     /// Removes a group. Returns whether it was there.
-    pub(super) fn rmdir(&self, path: &str) -> Result<bool, Error> {
+    pub(crate) fn rmdir(&self, path: &str) -> Result<bool, Error> {
         self.still_ours(path)?;
         let removed = match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
             Ok(()) => true,
@@ -208,11 +213,11 @@ impl Tree {
     /// Whether monitoring ids belong to their class, as with MPAM. Linux lets a group take its id
     /// along to another class nevertheless (`mongrp_reparent`), where it may be another group's:
     /// both would have the sum of both.
-    pub(super) fn has_rmids_per_class(&self) -> bool {
+    pub(crate) fn has_rmids_per_class(&self) -> bool {
         self.has_rmids_per_class.get()
     }
 
-    pub(super) fn set_rmids_per_class(&self, has: bool) {
+    pub(crate) fn set_rmids_per_class(&self, has: bool) {
         self.has_rmids_per_class.set(has);
     }
 
@@ -220,7 +225,7 @@ impl Tree {
     ///
     /// # Errors
     /// EPERM, too, if its monitoring id does not belong to the other class.
-    pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         self.still_ours(from)?;
         let [old, new] = [from, to].map(|path| path.rsplit_once('/').map(|(parent, _)| parent));
         if self.has_rmids_per_class() && old != new {
@@ -237,7 +242,7 @@ impl Tree {
     }
 
     /// `st_ino`, or `None` if it is not there.
-    pub(super) fn inode(&self, path: &str) -> Result<Option<u64>, Error> {
+    pub(crate) fn inode(&self, path: &str) -> Result<Option<u64>, Error> {
         let path = if path.is_empty() { "." } else { path };
         match statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(about) => Ok(Some(about.st_ino)),
@@ -248,7 +253,7 @@ impl Tree {
 
     /// `st_ino`, or `None` if it is neither found nor listed: one answer alone may be a failure,
     /// and a group of ours must not be given up for it.
-    pub(super) fn find(&self, path: &str) -> Result<Option<u64>, Error> {
+    pub(crate) fn find(&self, path: &str) -> Result<Option<u64>, Error> {
         let found = self.inode(path)?;
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         if found.is_none() && self.directories(above)?.iter().any(|listed| listed == name) {
@@ -258,7 +263,7 @@ impl Tree {
     }
 
     /// A file of a group; `None` if the group is gone.
-    pub(super) fn read_of(&self, group: &str, file: &str) -> Result<Option<String>, Error> {
+    pub(crate) fn read_of(&self, group: &str, file: &str) -> Result<Option<String>, Error> {
         match self.read(&of(group, file)) {
             Err(error) if error.is_gone() && self.find(group)?.is_none() => Ok(None),
             text => text.map(Some),
@@ -266,7 +271,7 @@ impl Tree {
     }
 
     /// The directories in a directory, in the order of their names; none if it is not there.
-    pub(super) fn directories(&self, path: &str) -> Result<Vec<String>, Error> {
+    pub(crate) fn directories(&self, path: &str) -> Result<Vec<String>, Error> {
         let at = if path.is_empty() { "." } else { path };
         let failed = |errno| self.failed("list", path, errno);
         let dir = match openat(&self.dir, at, LIST, Mode::empty()) {
@@ -288,7 +293,7 @@ impl Tree {
     }
 
     /// The error for a text that can't be understood.
-    pub(super) fn misread(
+    pub(crate) fn misread(
         &self,
         path: &str,
         why: fairways_resctrl::language::LanguageError,
@@ -329,12 +334,12 @@ impl AsFd for Start<'_> {
 }
 
 /// The file or directory `name` of a group, whose path is empty for the root.
-pub(super) fn of(group: &str, name: &str) -> String {
+pub(crate) fn of(group: &str, name: &str) -> String {
     if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
 }
 
 /// The path of the MON group of that name in a class.
-pub(super) fn monitor_in(class: &str, name: &str) -> String {
+pub(crate) fn monitor_in(class: &str, name: &str) -> String {
     format!("{}/{name}", of(class, "mon_groups"))
 }
 

@@ -2,31 +2,31 @@
 
 use fairways_resctrl::language::CpuSet;
 
-use super::tree::Tree;
+use super::Tree;
 
 /// A cache that is counted, or a NUMA node's part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct CountedPlace {
+pub(crate) struct CountedPlace {
     /// The cache's id.
-    pub(super) cache: u32,
+    pub(crate) cache: u32,
     /// The node, where nodes share the cache and are counted apart (`mon_sub_L3_*`, since Linux
     /// 6.11).
-    pub(super) node: Option<u32>,
+    pub(crate) node: Option<u32>,
 }
 
 /// The NUMA nodes that share a last-level cache (sub-NUMA clusters).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DividedCache {
-    pub(super) cache: u32,
+pub(crate) struct DividedCache {
+    pub(crate) cache: u32,
     /// Each node, with its CPUs on line; none of them where sysfs does not list them.
-    pub(super) nodes: Vec<(u32, CpuSet)>,
+    pub(crate) nodes: Vec<(u32, CpuSet)>,
 }
 
 impl CountedPlace {
     /// The paths at which an event of a group may be. The directories are found by listing: their
     /// numbers have no fixed width, and events may be elsewhere than below the L3 (resctrl.rst,
     /// "mon_data").
-    pub(super) fn files(self, tree: &Tree, group: &str, event: &str) -> Vec<String> {
+    pub(crate) fn files(self, tree: &Tree, group: &str, event: &str) -> Vec<String> {
         let mut files = Vec::new();
         for place in numbered(tree, &format!("{group}/mon_data"), "mon_", self.cache) {
             match self.node {
@@ -57,7 +57,7 @@ fn number_of(name: &str, prefix: &str) -> Option<u32> {
 }
 
 /// The caches that several nodes share, by the root's `mon_data`; their CPUs are not known yet.
-pub(super) fn shared_caches(tree: &Tree) -> Vec<DividedCache> {
+pub(crate) fn shared_caches(tree: &Tree) -> Vec<DividedCache> {
     let mut found = Vec::new();
     for name in tree.directories("mon_data").unwrap_or_default() {
         let Some(cache) = number_of(&name, "mon_").filter(|_| name.starts_with("mon_L3_")) else {

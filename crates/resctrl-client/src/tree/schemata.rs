@@ -5,25 +5,25 @@ use std::collections::BTreeMap;
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::error::Error;
-use super::tree::{Tree, of};
+use super::{Tree, of};
+use crate::error::Error;
 
 /// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
 /// L2's are managed where no ways of an L3 can be shared out.
-pub(super) const SIDES: [&[&str]; 4] =
+pub(crate) const SIDES: [&[&str]; 4] =
     [&["L3"], &["L3CODE", "L3DATA"], &["L2"], &["L2CODE", "L2DATA"]];
 
 /// Masks by line and domain, as `schemata` has them.
-pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
+pub(crate) type Masks = BTreeMap<(&'static str, u32), WayMask>;
 
 /// A group's `schemata`; `None` if the group is gone.
-pub(super) fn schemata(tree: &Tree, group: &str) -> Result<Option<Schemata>, Error> {
+pub(crate) fn schemata(tree: &Tree, group: &str) -> Result<Option<Schemata>, Error> {
     let Some(text) = tree.read_of(group, "schemata")? else { return Ok(None) };
     Schemata::parse(&text).map(Some).map_err(|why| tree.misread(&of(group, "schemata"), why))
 }
 
 /// A group's masks of these lines; `None` if the group is gone.
-pub(super) fn masks(
+pub(crate) fn masks(
     tree: &Tree,
     group: &str,
     sides: &[&'static str],
@@ -32,7 +32,7 @@ pub(super) fn masks(
 }
 
 /// The masks of these lines.
-pub(super) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
+pub(crate) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
     let mut masks = Masks::new();
     for &side in sides {
         for (id, value) in schemata.line(side).into_iter().flat_map(|line| &line.domains) {

@@ -13,22 +13,22 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
-use super::limits::{Carried, Limits};
-use super::offer::Room;
-pub(super) use planned::PlannedShare;
+use crate::offer::ways::Room;
+use crate::plan::limits::{Carried, Limits};
+pub(crate) use planned::PlannedShare;
 
 /// A domain's plan, by program.
-pub(super) type Plan = BTreeMap<AppId, PlannedShare>;
+pub(crate) type Plan = BTreeMap<AppId, PlannedShare>;
 
 /// A class of service to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(crate) struct Target {
     /// The mask in each domain.
-    pub(super) masks: BTreeMap<u32, WayMask>,
+    pub(crate) masks: BTreeMap<u32, WayMask>,
     /// The level of memory bandwidth in each domain where it is limited.
-    pub(super) levels: BTreeMap<u32, BandwidthLevel>,
+    pub(crate) levels: BTreeMap<u32, BandwidthLevel>,
     /// Its programs, ascending; at least one.
-    pub(super) members: Vec<AppId>,
+    pub(crate) members: Vec<AppId>,
 }
 
 /// A class before the domains in which its mask does not matter are filled in.
@@ -50,7 +50,7 @@ struct Draft {
 /// distinguishes them. Those that have a level together are a class each. A program whose places
 /// are all in missing domains may fill everything on offer. So may a class in a domain in which
 /// none of its programs has a place.
-pub(super) fn refine(
+pub(crate) fn refine(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
     carried: &Carried,
@@ -218,7 +218,7 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
 /// Which group becomes which class, so that many programs stay: of all pairs, the one with most
 /// programs in common is chosen first, and of several the first. Groups that have nothing in common
 /// with any class are used, too, before others are made; `None` is one to be made.
-pub(super) fn assign(groups: &[Vec<AppId>], targets: &[Target]) -> Vec<Option<usize>> {
+pub(crate) fn assign(groups: &[Vec<AppId>], targets: &[Target]) -> Vec<Option<usize>> {
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for (group, members) in groups.iter().enumerate() {
         for (target, wanted) in targets.iter().enumerate() {

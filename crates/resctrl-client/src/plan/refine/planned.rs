@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fairways_core::{BandwidthLevel, WayMask};
 
-use super::super::offer::Room;
 use super::{Draft, Plan};
+use crate::offer::ways::Room;
 
 /// What a program has in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ impl PlannedShare {
 
     /// What is left of a plan that was made for an earlier offer: of its mask, or every way if that
     /// is no mask; and its level, if it is one still.
-    pub(super) fn fit(self, room: &Room) -> Self {
+    pub(crate) fn fit(self, room: &Room) -> Self {
         let left = WayMask::from_bits(self.mask.bits() & room.ways.bits());
         let ok = left.count() >= room.min_bits.max(1) && (!room.contiguous || left.is_contiguous());
         let level = self.level.filter(|&level| room.bandwidth.is_some_and(|of| of.accepts(level)));
@@ -37,14 +37,14 @@ impl PlannedShare {
 
     /// The least mask that holds both, and the higher level: no program is slowed down for another
     /// cluster's plan.
-    pub(super) fn join(self, other: Self, room: &Room) -> Self {
+    pub(crate) fn join(self, other: Self, room: &Room) -> Self {
         let level = self.level.zip(other.level).map(|(one, two)| one.max(two));
         let shared_by = self.shared_by.filter(|_| self.shared_by == other.shared_by);
         Self { mask: join(room, self.mask, other.mask), level, shared_by }
     }
 
     /// Its level as a number, of which no limit is the greatest, that of the lever.
-    pub(super) fn value(self, room: &Room) -> u32 {
+    pub(crate) fn value(self, room: &Room) -> u32 {
         let most = room.bandwidth.map(|lever| lever.most);
         self.level.or(most).map_or(0, BandwidthLevel::get)
     }
@@ -64,7 +64,7 @@ fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
 /// Where each class had all of it, they would move several times as much as planned. A class of
 /// several clusters has the highest of their parts. The highest level of a lever is no limit, of
 /// which there are no parts.
-pub(super) fn divide(
+pub(crate) fn divide(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
     drafts: &mut [Draft],
