@@ -14,7 +14,6 @@ use crate::groups::undo::Step;
 use crate::ledger::State;
 use crate::ledger::mount::Mount;
 use crate::ledger::recover::recover;
-use crate::ledger::threads;
 use crate::offer::domain::{Domain, Offers};
 use crate::plan::limits::Carried;
 use crate::plan::refine::{Target, assign};
@@ -76,7 +75,7 @@ impl Enforcement for Enforced {
 
     fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error> {
         let mut moved = Vec::new();
-        threads::enter(tree, group, threads.iter().copied(), &mut moved)?;
+        tree.enter(group, threads.iter().copied(), &mut moved)?;
         Ok(moved)
     }
 

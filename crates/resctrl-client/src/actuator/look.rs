@@ -6,12 +6,12 @@ use super::Actuator;
 use crate::error::Error;
 use crate::groups::energy::packages;
 use crate::groups::others_changes::{Changes, note};
-use crate::groups::traffic_counters::{are_assigned, read_traffic, say_filtered};
 use crate::ledger::mount::Mount;
 use crate::offer::domain::Offers;
 use crate::offer::findings::Findings;
 use crate::offer::foreign::{Foreign, residents};
 use crate::offer::survey::Survey;
+use crate::offer::traffic::{are_assigned, read_traffic, say_filtered};
 
 impl Actuator {
     /// Finds out what others have changed: domains that went off line or returned, groups that

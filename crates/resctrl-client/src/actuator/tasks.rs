@@ -7,7 +7,7 @@ use fairways_core::AppId;
 use super::Actuator;
 use crate::error::Error;
 use crate::groups::program::Program;
-use crate::offer::foreign::{members, residents, residents_by_cpu};
+use crate::offer::foreign::{residents, residents_by_cpu};
 use crate::tree::lock::Lock;
 
 /// How often a program that forks all the time is gone through at once. What it forks then inherits
@@ -64,7 +64,7 @@ impl Actuator {
         let program = self.programs.get(app)?;
         let mut threads = program.placed.clone();
         if program.monitored {
-            threads.extend(members(&self.mount.tree, &program.group())?);
+            threads.extend(self.mount.tree.members(&program.group())?);
         }
         let threads: Vec<i32> = threads.into_iter().collect();
         let Self { enforcement, mount, programs, .. } = self;
@@ -227,7 +227,7 @@ impl Actuator {
             return Ok(theirs);
         }
         // In a group of ours, a thread has our class on every CPU.
-        let inside: HashSet<i32> = members(&self.mount.tree, group)?.into_iter().collect();
+        let inside: HashSet<i32> = self.mount.tree.members(group)?.into_iter().collect();
         theirs.extend(by_cpu.into_iter().filter(|(thread, _)| !inside.contains(thread)));
         Ok(theirs)
     }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// The event that is counted for policies: local traffic is a part of it.
-pub(crate) const COUNTED: &str = "mbm_total_bytes";
-
 /// The readings after which a program has had two whole windows with its counter: the window under
 /// way ends, and two more begin and end.
 const READINGS: u32 = 3;

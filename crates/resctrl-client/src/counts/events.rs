@@ -5,12 +5,10 @@ use std::os::fd::OwnedFd;
 use fairways_resctrl::language::{LanguageError, Reading};
 use rustix::io::{pread, retry_on_intr};
 
-use super::counter_turns::COUNTED;
 use crate::tree::Tree;
+use crate::tree::mon_data::COUNTED;
 use crate::tree::mon_data::CountedPlace;
-
-/// The event of occupied bytes.
-pub(crate) const OCCUPANCY: &str = "llc_occupancy";
+use crate::tree::mon_data::OCCUPANCY;
 
 /// A program's event files, kept open.
 #[derive(Debug, Default)]

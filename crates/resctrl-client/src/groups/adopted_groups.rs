@@ -16,7 +16,6 @@ use crate::error::Error;
 use crate::ledger::BorrowedGroup;
 use crate::ledger::borrowed_groups::{NAMES, to_root};
 use crate::ledger::mount::Mount;
-use crate::offer::foreign::members;
 use crate::tree::monitor_in;
 
 /// The kernel's longest name of a group.
@@ -42,7 +41,7 @@ impl Programs {
         let tasks: HashSet<i32> = tasks.iter().copied().collect();
         for path in groups {
             let Some(name) = path.strip_prefix("mon_groups/") else { continue };
-            let inside = members(&mount.tree, path)?;
+            let inside = mount.tree.members(path)?;
             let program = self.get(app)?;
             let is_its = |thread: &i32| tasks.contains(thread) || program.knows(*thread);
             if inside.iter().all(is_its) && self.bring(mount, app, name)? {
@@ -181,7 +180,7 @@ impl Programs {
             return Ok(());
         };
         let place = monitor_in(&program.class, name);
-        let inside = members(&mount.tree, &place)?;
+        let inside = mount.tree.members(&place)?;
         let back = to_root(&mount.tree, &place, &adopted.theirs)?;
         program.let_go(&mount.tree, name);
         let (lost, placed): (BTreeSet<i32>, _) =
@@ -203,7 +202,7 @@ impl Programs {
         let Some(program) = self.by_id.get(&app) else { return Ok(()) };
         let mut names = Vec::new();
         for adopted in &program.adopted {
-            let inside = members(&mount.tree, &monitor_in(&program.class, &adopted.name))?;
+            let inside = mount.tree.members(&monitor_in(&program.class, &adopted.name))?;
             if threads.is_none_or(|threads| inside.iter().any(|thread| threads.contains(thread))) {
                 names.push(adopted.name.clone());
             }
@@ -228,7 +227,7 @@ impl Programs {
                     gone.push(of.name.clone());
                     continue;
                 }
-                let mut now: BTreeSet<i32> = members(&mount.tree, &place)?.into_iter().collect();
+                let mut now: BTreeSet<i32> = mount.tree.members(&place)?.into_iter().collect();
                 now.retain(|thread| !placed.contains(thread));
                 if now.intersection(&of.strangers).next().is_some() {
                     shared.push(of.name.clone());

@@ -8,8 +8,6 @@ use super::programs::Programs;
 use super::undo::Step;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
-use crate::ledger::threads::enter;
-use crate::offer::foreign::members;
 use crate::tree::monitor_in;
 
 impl Programs {
@@ -81,14 +79,14 @@ impl Programs {
         let inode = if monitored { mount.tree.find(&from)? } else { None };
         let mut known = mount.state.ledger.groups.iter();
         let old = known.find(|made| made.name == name && made.inode == inode).cloned();
-        let mut threads = members(&mount.tree, &from)?;
+        let mut threads = mount.tree.members(&from)?;
         if !monitored {
             threads.retain(|thread| program.placed.contains(thread));
         }
         let is_made = monitored && make_monitor(mount, to, &name)?;
         let into = if is_made { monitor_in(to, &name) } else { to.to_owned() };
-        if let Err(error) = enter(&mount.tree, &into, threads.iter().copied(), &mut Vec::new()) {
-            let back = enter(&mount.tree, &from, threads, &mut Vec::new());
+        if let Err(error) = mount.tree.enter(&into, threads.iter().copied(), &mut Vec::new()) {
+            let back = mount.tree.enter(&from, threads, &mut Vec::new());
             if let Err(error) = back {
                 tracing::error!(target: "fairways::actuate", group = from, %error, "threads not moved back");
                 mount.errors.came(&error);

@@ -11,9 +11,9 @@ use super::programs::Programs;
 use super::undo::Step;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
-use crate::ledger::threads::apart;
 use crate::offer::findings::Findings;
 use crate::plan::limits::{Carried, Limits};
+use crate::tree::apart;
 use crate::tree::schemata::masks;
 use crate::tree::{Tree, of};
 

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::ledger::MadeGroup;
 use crate::ledger::mount::Mount;
 use crate::offer::findings::Findings;
-use crate::offer::foreign;
 use crate::plan::limits::Limits;
 use crate::tree::schemata::{masks_in, schemata};
 use crate::tree::{monitor_in, of};
@@ -102,7 +101,7 @@ impl Classes {
         done: &mut Vec<Step>,
     ) -> Result<String, Error> {
         let Mount { tree, state, .. } = mount;
-        let there = foreign::classes(tree)?;
+        let there = tree.classes()?;
         let mut names = (0..).map(|number: u32| format!("fairways.{number}"));
         let name = names.find(|name| !there.contains(name) && !state.ledger.has_group(name));
         let name = name.unwrap_or_default();

@@ -4,7 +4,8 @@ use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::ledger::note_change;
 use crate::offer::findings::Findings;
-use crate::tree::io_alloc::{IoMasks, highest, read, write};
+use crate::offer::ways::highest;
+use crate::tree::io_alloc::{IoMasks, read, write};
 
 /// Confines devices to fewer ways, if that is configured and they have a class of their own. What
 /// cannot be changed stays: no plan fails for it.

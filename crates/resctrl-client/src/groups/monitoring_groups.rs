@@ -7,9 +7,7 @@ use super::programs::Programs;
 use crate::error::Error;
 use crate::ledger::MadeGroup;
 use crate::ledger::mount::Mount;
-use crate::ledger::threads::enter;
 use crate::offer::findings::Findings;
-use crate::offer::foreign::members;
 use crate::settings::Settings;
 use crate::tree::monitor_in;
 
@@ -88,11 +86,11 @@ impl Programs {
                 continue;
             }
             let program = self.get(app)?;
-            let mut threads = members(&mount.tree, &program.class)?;
+            let mut threads = mount.tree.members(&program.class)?;
             let along = self.adopted_threads(&mount.tree, app)?;
             threads.retain(|thread| program.placed.contains(thread) && !along.contains(thread));
             let entered =
-                enter(&mount.tree, &program.group(), threads.iter().copied(), &mut Vec::new());
+                mount.tree.enter(&program.group(), threads.iter().copied(), &mut Vec::new());
             if let Err(error) = entered {
                 // They are fetched when they are listed next.
                 if let Some(program) = self.by_id.get_mut(&app) {

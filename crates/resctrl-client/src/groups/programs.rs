@@ -8,10 +8,9 @@ use fairways_core::AppId;
 use super::program::Program;
 use super::staying_counts::StayingThreads;
 use crate::backoff::Backoff;
-use crate::counts::counter_turns::COUNTED;
-use crate::counts::events::OCCUPANCY;
 use crate::error::Error;
-use crate::offer::foreign::members;
+use crate::tree::mon_data::COUNTED;
+use crate::tree::mon_data::OCCUPANCY;
 use crate::tree::{Tree, monitor_in};
 
 /// All managed programs.
@@ -113,7 +112,7 @@ impl Programs {
         let mut threads = HashSet::new();
         let Some(program) = self.by_id.get(&app) else { return Ok(threads) };
         for adopted in &program.adopted {
-            threads.extend(members(tree, &monitor_in(&program.class, &adopted.name))?);
+            threads.extend(tree.members(&monitor_in(&program.class, &adopted.name))?);
         }
         Ok(threads)
     }

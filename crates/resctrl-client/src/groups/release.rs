@@ -9,8 +9,7 @@ use super::programs::Programs;
 use crate::error::Error;
 use crate::ledger::TakenThread;
 use crate::ledger::mount::Mount;
-use crate::ledger::threads::{enter, give_back, is_still};
-use crate::offer::foreign::members;
+use crate::ledger::taken_threads::{give_back, is_still};
 
 impl Programs {
     /// Puts back threads that the program gives up, if they are still in its group: into the group
@@ -44,7 +43,7 @@ impl Programs {
             return Ok(());
         }
         let _lock = mount.lock()?;
-        let inside: HashSet<i32> = members(&mount.tree, &group)?.into_iter().collect();
+        let inside: HashSet<i32> = mount.tree.members(&group)?.into_iter().collect();
         let mut known = Vec::new();
         let mut free = Vec::new();
         for thread in alive {
@@ -65,7 +64,7 @@ impl Programs {
             }
         }
         if !group.is_empty() {
-            enter(&mount.tree, "", free, &mut Vec::new())?;
+            mount.tree.enter("", free, &mut Vec::new())?;
         }
         // Another program that had the thread too may fetch it.
         for program in self.by_id.values_mut() {

@@ -23,9 +23,8 @@ use super::staying_counts::StayingThreads;
 use super::traffic_counters::count_traffic_of;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
-use crate::ledger::threads::apart;
 use crate::offer::findings::Findings;
-use crate::offer::foreign::members;
+use crate::tree::apart;
 use crate::tree::{monitor_in, of};
 
 impl Programs {
@@ -75,7 +74,7 @@ impl Programs {
         threads: &BTreeSet<i32>,
     ) -> Result<BTreeSet<i32>, Error> {
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
-        let inside: BTreeSet<i32> = members(&mount.tree, theirs)?.into_iter().collect();
+        let inside: BTreeSet<i32> = mount.tree.members(theirs)?.into_iter().collect();
         let counted: BTreeSet<i32> = inside.intersection(threads).copied().collect();
         let cpus = match mount.tree.read(&of(theirs, "cpus_list")) {
             Err(error) if error.is_gone() => return Ok(BTreeSet::new()),
@@ -106,7 +105,7 @@ impl Programs {
         class: &str,
         threads: &BTreeSet<i32>,
     ) -> Result<BTreeSet<i32>, Error> {
-        let mut here: BTreeSet<i32> = members(&mount.tree, class)?.into_iter().collect();
+        let mut here: BTreeSet<i32> = mount.tree.members(class)?.into_iter().collect();
         here.retain(|thread| threads.contains(thread));
         let known = self.get(app)?.stays.iter().find(|stay| stay.theirs == class);
         let group = match known.map(StayingThreads::counting_group) {
@@ -117,7 +116,7 @@ impl Programs {
                 None => return Ok(BTreeSet::new()),
             },
         };
-        let mut counted: BTreeSet<i32> = members(&mount.tree, &group)?.into_iter().collect();
+        let mut counted: BTreeSet<i32> = mount.tree.members(&group)?.into_iter().collect();
         counted.retain(|thread| here.contains(thread));
         // Not by way of the class: the kernel refuses a thread that has left it meanwhile.
         let tasks = of(&group, "tasks");
@@ -191,7 +190,7 @@ impl Programs {
                 continue;
             }
             let group = stay.counting_group();
-            let mut now: BTreeSet<i32> = members(&mount.tree, &group)?.into_iter().collect();
+            let mut now: BTreeSet<i32> = mount.tree.members(&group)?.into_iter().collect();
             now.retain(|thread| !placed.contains(thread) && !others.contains_key(thread));
             let known: Vec<i32> = now.intersection(&stay.strangers).copied().collect();
             stay.strangers = now;
@@ -216,7 +215,7 @@ impl Programs {
                 let stay = &mut program.stays[at];
                 let group = stay.counting_group();
                 let is_gone = mount.tree.inode(&group)? != Some(stay.inode);
-                let inside = if is_gone { Vec::new() } else { members(&mount.tree, &group)? };
+                let inside = if is_gone { Vec::new() } else { mount.tree.members(&group)? };
                 let mut left = stay.threads.clone();
                 left.retain(|thread| !inside.contains(thread));
                 stay.threads.retain(|thread| !left.contains(thread));
@@ -249,7 +248,7 @@ impl Programs {
             let program = self.by_id.get_mut(&app).filter(|program| program.monitored);
             let Some(program) = program else { continue };
             let mut inside: BTreeSet<i32> =
-                members(&mount.tree, &program.group())?.into_iter().collect();
+                mount.tree.members(&program.group())?.into_iter().collect();
             inside.extend(along);
             let strays = program.placed.difference(&inside).copied();
             let mut strays: Vec<i32> = strays.collect();

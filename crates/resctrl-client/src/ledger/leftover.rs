@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use fairways_resctrl::language::{Line, Schemata};
 
-use super::threads::enter;
 use crate::error::Error;
-use crate::offer::foreign::members;
 use crate::tree::{Tree, monitor_in, of};
 
 /// How many times to look for threads that are forked meanwhile.
@@ -29,14 +27,14 @@ pub(crate) fn vacate(tree: &Tree, class: &str, ours: &BTreeSet<String>) -> Resul
     for _ in 0..PASSES {
         let mut theirs = HashSet::new();
         for monitor in others_in(tree, class, ours)? {
-            theirs.extend(members(tree, &monitor_in(class, &monitor))?);
+            theirs.extend(tree.members(&monitor_in(class, &monitor))?);
         }
-        let mut threads = members(tree, class)?;
+        let mut threads = tree.members(class)?;
         threads.retain(|thread| !theirs.contains(thread));
         if threads.is_empty() {
             break;
         }
-        enter(tree, "", threads, &mut Vec::new())?;
+        tree.enter("", threads, &mut Vec::new())?;
     }
     Ok(())
 }

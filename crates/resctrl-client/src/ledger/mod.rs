@@ -6,7 +6,6 @@ pub(crate) mod mount;
 pub(crate) mod put_back;
 pub(crate) mod recover;
 pub(crate) mod taken_threads;
-pub(crate) mod threads;
 
 use fairways_ledger::Book;
 use serde::{Deserialize, Serialize};

@@ -11,9 +11,8 @@ use super::leftover::{others_in, vacate, widen};
 use super::taken_threads;
 use super::{ChangedMask, Ledger, MadeGroup, State};
 use crate::error::Error;
-use crate::offer::foreign;
 use crate::settings::Settings;
-use crate::tree::io_alloc;
+use crate::tree::io_alloc::{self, IoMasks};
 use crate::tree::lock::{Kept, Lock};
 use crate::tree::{Tree, monitor_in, of};
 
@@ -92,7 +91,7 @@ pub(crate) fn put_back(
     }
     for change in &ledger.io {
         let thing = Thing::IoMask(change.line.clone(), change.domain);
-        if !is_done(&mut restored, thing, io_alloc::give_back(tree, change)) {
+        if !is_done(&mut restored, thing, io_mask(tree, change)) {
             failed.io.push(change.clone());
         }
     }
@@ -135,7 +134,7 @@ fn is_done(restored: &mut Restored, thing: Thing, done: Result<Option<String>, E
 /// Reports groups with names like ours that no ledger knows.
 pub(crate) fn unknown(tree: &Tree, restored: &mut Restored) {
     // If the classes can't be listed, what was to be restored is reported all the same.
-    for name in foreign::classes(tree).unwrap_or_default() {
+    for name in tree.classes().unwrap_or_default() {
         let thing = Thing::Group(name.clone());
         let mut listed = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
         if name.starts_with("fairways.") && !listed.any(|listed| *listed == thing) {
@@ -187,7 +186,7 @@ pub(crate) fn places(
     own.extend(failed.groups.iter().map(|made| made.name.clone()));
     let (mut above, mut of_others) = (own.clone(), Vec::new());
     // Below the classes of others, too.
-    match foreign::classes(tree) {
+    match tree.classes() {
         Ok(classes) => above.extend(classes),
         Err(error) => {
             restored.failed.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
@@ -275,5 +274,23 @@ fn mask(tree: &Tree, value: &ChangedMask) -> Result<Option<String>, Error> {
     let domains = vec![(*domain, Value::Mask(WayMask::from_bits(*before)))];
     let lines = vec![Line { resource: line.clone(), domains }];
     tree.write("schemata", &Schemata::from(lines).to_string())?;
+    Ok(None)
+}
+
+/// Gives devices back what they filled, if it is still as Fairways left it. Returns why it was not
+/// given back, if so; that is empty where it is as it was.
+fn io_mask(tree: &Tree, change: &ChangedMask) -> Result<Option<String>, Error> {
+    let ChangedMask { line, domain, before, ours } = change;
+    let now = io_alloc::read(tree, line)?.and_then(|masks| masks.get(domain).copied());
+    let Some(now) = now else {
+        return Ok(Some("devices have no class of their own there now".to_owned()));
+    };
+    if now.bits() == *before {
+        return Ok(Some(String::new()));
+    }
+    if !ours.contains(&now.bits()) {
+        return Ok(Some(format!("it is {now}, which others wrote")));
+    }
+    io_alloc::write(tree, line, &IoMasks::from([(*domain, WayMask::from_bits(*before))]))?;
     Ok(None)
 }

@@ -1,17 +1,21 @@
 //! Threads that were taken from others, and are put back.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use fairways_ledger::{Restored, Thing};
 use fairways_linux::stat::started;
+use fairways_linux::status;
 
 use super::mount::Mount;
-use super::threads::{apart, give_back, inherited, is_still};
 use super::{MadeGroup, TakenThread};
 use crate::error::Error;
-use crate::offer::foreign::members;
 use crate::settings::Settings;
 use crate::tree::Tree;
+use crate::tree::apart;
+
+/// The longest line of parents that is followed.
+const GENERATIONS: usize = 64;
 
 impl Mount {
     /// Writes down where threads are taken from.
@@ -39,7 +43,7 @@ impl Mount {
             return Ok(());
         }
         let proc = &self.settings.proc;
-        let inside: HashSet<i32> = members(&self.tree, group)?.into_iter().collect();
+        let inside: HashSet<i32> = self.tree.members(group)?.into_iter().collect();
         let is_known =
             |thread: i32| taken.iter().any(|task| task.thread == thread && is_still(proc, task));
         let born = threads.iter().copied();
@@ -77,7 +81,7 @@ pub(crate) fn put_back(
     let mut ours: HashSet<i32> = HashSet::new();
     let mut unread = None;
     for (_, path) in groups {
-        match members(tree, path) {
+        match tree.members(path) {
             Ok(threads) => ours.extend(threads),
             Err(error) => unread = Some(error),
         }
@@ -121,7 +125,7 @@ fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<W
     if ours.contains(&task.thread) {
         return Ok(Whereabouts::Ours);
     }
-    let is_in = |group: &str| members(tree, group).map(|inside| inside.contains(&task.thread));
+    let is_in = |group: &str| tree.members(group).map(|inside| inside.contains(&task.thread));
     // In the class of that group, it was half put back. A program that can't be monitored and has
     // no place is in the root's group.
     let (class, _) = apart(&task.group);
@@ -132,4 +136,42 @@ fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<W
     } else {
         Ok(Whereabouts::Elsewhere)
     }
+}
+
+/// Puts a thread back into the group that it was taken from. Returns whether that still exists.
+pub(crate) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
+    if tree.find(&task.group)? != Some(task.inode) {
+        return Ok(false);
+    }
+    tree.enter(&task.group, [task.thread], &mut Vec::new())?;
+    Ok(true)
+}
+
+/// Whether a thread still is the one that was taken.
+pub(crate) fn is_still(proc: &Path, task: &TakenThread) -> bool {
+    started(proc, task.thread) == Some(task.started)
+}
+
+/// Where a thread that was born `inside` our groups would be if its parents had not been taken: in
+/// the group that they left, its thread group's first, since a new thread or process is in the
+/// group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
+pub(crate) fn inherited(
+    proc: &Path,
+    thread: i32,
+    taken: &[TakenThread],
+    inside: &HashSet<i32>,
+) -> Option<TakenThread> {
+    let mut at = thread;
+    for _ in 0..GENERATIONS {
+        let (leader, parent) = status::family(&status::text(proc, at)?)?;
+        let of = |id: i32| taken.iter().find(|task| task.thread == id && is_still(proc, task));
+        if let Some(origin) = of(leader).or_else(|| of(parent)) {
+            return Some(TakenThread { thread, started: started(proc, thread)?, ..origin.clone() });
+        }
+        if !inside.contains(&parent) {
+            return None;
+        }
+        at = parent;
+    }
+    None
 }

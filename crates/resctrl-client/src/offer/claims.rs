@@ -7,9 +7,9 @@ use fairways_core::WayMask;
 use fairways_resctrl::language::Cache;
 
 use super::foreign::Foreign;
+use super::ways::highest;
 use super::ways::{Offer, Rules, is_contiguous, offer};
 use crate::settings::Settings;
-use crate::tree::io_alloc::highest;
 
 /// A host's cache, and what others have of it.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::survey::Survey;
-use super::ways::{Offer, Room, is_contiguous, offered, physical};
+use super::ways::{Offer, Room, is_contiguous};
 use crate::error::{Error, Scarce};
 use crate::settings::Settings;
 use crate::tree::mon_data::DividedCache;
@@ -47,10 +47,11 @@ impl Domain {
         Levers { llc: self.llc, bandwidth: self.bandwidth }
     }
 
-    /// A mask of offered ways as resctrl's.
+    /// A mask of offered ways as resctrl's: bit `i` becomes bit `ways[i]`.
     #[must_use]
     pub fn physical(&self, mask: WayMask) -> WayMask {
-        physical(mask, &self.ways)
+        let bits = (0_u32..).zip(&self.ways).filter(|&(way, _)| mask.contains(way));
+        WayMask::from_bits(bits.fold(0, |bits, (_, &way)| bits | 1 << way))
     }
 
     /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
@@ -77,7 +78,8 @@ impl Domain {
     /// Resctrl's mask as a mask of offered ways, without what is not offered.
     #[must_use]
     pub fn offered(&self, mask: WayMask) -> WayMask {
-        offered(mask, &self.ways)
+        let bits = (0_u32..).zip(&self.ways).filter(|&(_, &way)| mask.contains(way));
+        WayMask::from_bits(bits.fold(0, |bits, (way, _)| bits | 1 << way))
     }
 }
 
@@ -200,4 +202,31 @@ fn all_cpus(survey: &Survey, tree: &Tree) -> CpuSet {
         .chain(groups)
         .filter_map(|group| tree.read(&of(group, "cpus_list")).ok());
     lists.fold(CpuSet::new(), |all, text| all.union(&listed(&text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ways_are_renamed_and_back(bits: u32, ways: u32) {
+            let ways: Vec<u32> = (0..32).filter(|way| ways >> way & 1 == 1).collect();
+            let mask = WayMask::from_bits(bits & u32::try_from((1_u64 << ways.len()) - 1).unwrap());
+            let domain = Domain {
+                id: 0,
+                cache_id: 0,
+                node: None,
+                llc: Llc::with_ways(Ways::new(1).unwrap()),
+                bandwidth: None,
+                cache: WayMask::default(),
+                way_bytes: 0,
+                ways,
+                cpus: CpuSet::new(),
+            };
+            prop_assert_eq!(domain.offered(domain.physical(mask)), mask);
+        }
+    }
 }

@@ -76,7 +76,7 @@ pub(crate) fn groups(
     taken: Option<&BTreeSet<i32>>,
 ) -> Result<Groups, Error> {
     let mut groups = Groups::default();
-    for name in std::iter::once(String::new()).chain(classes(tree)?) {
+    for name in std::iter::once(String::new()).chain(tree.classes()?) {
         let below = of(&name, "mon_groups");
         for monitor in tree.directories(&below)? {
             let path = format!("{below}/{monitor}");
@@ -101,7 +101,7 @@ pub(crate) fn groups(
 /// Whether a group limits no threads but these.
 fn is_idle(tree: &Tree, group: &str, taken: &BTreeSet<i32>) -> Result<bool, Error> {
     let Some(cpus) = tree.read_of(group, "cpus_list")? else { return Ok(true) };
-    let threads = members(tree, group)?;
+    let threads = tree.members(group)?;
     Ok(listed(&cpus).is_empty() && threads.iter().all(|thread| taken.contains(thread)))
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn residents(
 ) -> Result<HashMap<i32, String>, Error> {
     let mut threads = HashMap::new();
     for group in paths(tree, ours)? {
-        threads.extend(members(tree, &group)?.into_iter().map(|thread| (thread, group.clone())));
+        threads.extend(tree.members(&group)?.into_iter().map(|thread| (thread, group.clone())));
     }
     Ok(threads)
 }
@@ -157,7 +157,7 @@ pub(crate) fn residents_by_cpu(
 /// The paths of the groups that are not `ours`: CTRL_MON groups except the root, then MON groups.
 fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
     let (mut groups, mut monitors) = (Vec::new(), Vec::new());
-    for name in std::iter::once(String::new()).chain(classes(tree)?) {
+    for name in std::iter::once(String::new()).chain(tree.classes()?) {
         let below = of(&name, "mon_groups");
         let others = tree.directories(&below)?.into_iter().filter(|monitor| !ours(monitor));
         monitors.extend(others.map(|monitor| format!("{below}/{monitor}")));
@@ -167,17 +167,4 @@ fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error>
     }
     groups.append(&mut monitors);
     Ok(groups)
-}
-
-/// The CTRL_MON groups besides the root.
-pub(crate) fn classes(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut names = tree.directories("")?;
-    names.retain(|name| !["info", "mon_groups", "mon_data"].contains(&name.as_str()));
-    Ok(names)
-}
-
-/// The threads in a group; none if it is gone.
-pub(crate) fn members(tree: &Tree, group: &str) -> Result<Vec<i32>, Error> {
-    let text = tree.read_of(group, "tasks")?.unwrap_or_default();
-    Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
 }

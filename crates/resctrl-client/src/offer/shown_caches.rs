@@ -9,7 +9,6 @@ use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::domain::Domain;
-use super::foreign::members;
 use super::survey::Survey;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -65,7 +64,7 @@ impl ShownCaches {
         };
         let (mut threads, mut cpus) = (HashMap::new(), Vec::new());
         for (number, class) in survey.foreign.iter().enumerate() {
-            let inside = members(tree, &class.name)?;
+            let inside = tree.members(&class.name)?;
             threads.extend(inside.into_iter().map(|thread| (thread, number)));
             match tree.read(&of(&class.name, "cpus_list")) {
                 Err(error) if error.is_gone() => {}

@@ -68,6 +68,14 @@ pub(crate) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     })
 }
 
+/// The highest ways of a cache, as many as devices are confined to; at least as many as a mask
+/// needs.
+pub(crate) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
+    let ways = 32 - cache.bits().leading_zeros();
+    let count = count.max(min_bits).min(ways);
+    WayMask::span(ways - count, count)
+}
+
 /// Whether a mask must be one run. Before Linux 6.7 the kernel does not show that; only AMD, whose
 /// masks may be empty as well, lets them have gaps then.
 pub(crate) fn is_contiguous(cache: &Cache) -> bool {
@@ -95,18 +103,6 @@ fn lowest(mask: u32, count: u32) -> u32 {
         rest &= rest.wrapping_sub(1);
     }
     mask & !rest
-}
-
-/// Bits of offered ways as the cache's: bit `i` becomes bit `ways[i]`.
-pub(crate) fn physical(mask: WayMask, ways: &[u32]) -> WayMask {
-    let bits = (0_u32..).zip(ways).filter(|&(way, _)| mask.contains(way));
-    WayMask::from_bits(bits.fold(0, |bits, (_, &way)| bits | 1 << way))
-}
-
-/// The cache's bits as bits of offered ways, without what is not offered.
-pub(crate) fn offered(mask: WayMask, ways: &[u32]) -> WayMask {
-    let bits = (0_u32..).zip(ways).filter(|&(_, &way)| mask.contains(way));
-    WayMask::from_bits(bits.fold(0, |bits, (way, _)| bits | 1 << way))
 }
 
 #[cfg(test)]
@@ -172,13 +168,6 @@ mod tests {
                 prop_assert!(!others.overlaps(offer.ways));
                 prop_assert!(!contiguous || others.is_empty() || others.is_contiguous());
             }
-        }
-
-        #[test]
-        fn ways_are_renamed_and_back(bits: u32, ways: u32) {
-            let ways: Vec<u32> = (0..32).filter(|way| ways >> way & 1 == 1).collect();
-            let mask = WayMask::from_bits(bits & u32::try_from((1_u64 << ways.len()) - 1).unwrap());
-            prop_assert_eq!(offered(physical(mask, &ways), &ways), mask);
         }
     }
 }

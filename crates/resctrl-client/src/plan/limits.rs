@@ -16,10 +16,10 @@ use fairways_resctrl::language::{Line, Schemata, UnknownLine, Value};
 use crate::error::Error;
 use crate::groups::programs::Programs;
 use crate::ledger::mount::Mount;
-use crate::ledger::threads::apart;
 use crate::offer::findings::Findings;
 use crate::offer::ways::is_contiguous;
 use crate::tree::Tree;
+use crate::tree::apart;
 use crate::tree::schemata::schemata;
 
 /// Values by line of `schemata` and domain, and the lines that are not known.

@@ -11,7 +11,6 @@ use rustix::io::Errno;
 
 use super::Tree;
 use crate::error::Error;
-use crate::ledger::ChangedMask;
 
 /// The ways by domain.
 pub(crate) type IoMasks = BTreeMap<u32, WayMask>;
@@ -57,30 +56,4 @@ pub(crate) fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Erro
     let domains = masks.iter().map(|(&id, &mask)| (id, Value::Mask(mask))).collect();
     let text = Line { resource: String::new(), domains }.to_string();
     tree.write(&masks_file(line), &format!("{}\n", text.trim_start_matches(':')))
-}
-
-/// The highest ways of a cache, as many as devices are confined to; at least as many as a mask
-/// needs.
-pub(crate) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
-    let ways = 32 - cache.bits().leading_zeros();
-    let count = count.max(min_bits).min(ways);
-    WayMask::span(ways - count, count)
-}
-
-/// Gives devices back what they filled, if it is still as Fairways left it. Returns why it was not
-/// given back, if so; that is empty where it is as it was.
-pub(crate) fn give_back(tree: &Tree, change: &ChangedMask) -> Result<Option<String>, Error> {
-    let ChangedMask { line, domain, before, ours } = change;
-    let now = read(tree, line)?.and_then(|masks| masks.get(domain).copied());
-    let Some(now) = now else {
-        return Ok(Some("devices have no class of their own there now".to_owned()));
-    };
-    if now.bits() == *before {
-        return Ok(Some(String::new()));
-    }
-    if !ours.contains(&now.bits()) {
-        return Ok(Some(format!("it is {now}, which others wrote")));
-    }
-    write(tree, line, &IoMasks::from([(*domain, WayMask::from_bits(*before))]))?;
-    Ok(None)
 }

@@ -292,6 +292,37 @@ impl Tree {
         Ok(names)
     }
 
+    /// The CTRL_MON groups besides the root.
+    pub(crate) fn classes(&self) -> Result<Vec<String>, Error> {
+        let mut names = self.directories("")?;
+        names.retain(|name| !["info", "mon_groups", "mon_data"].contains(&name.as_str()));
+        Ok(names)
+    }
+
+    /// The threads in a group; none if it is gone.
+    pub(crate) fn members(&self, group: &str) -> Result<Vec<i32>, Error> {
+        let text = self.read_of(group, "tasks")?.unwrap_or_default();
+        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
+    }
+
+    /// Puts threads into a group. Those for a MON group go by way of its class: threads of another
+    /// class can't be moved into it (`__rdtgroup_move_task`).
+    pub(crate) fn enter(
+        &self,
+        group: &str,
+        threads: impl IntoIterator<Item = i32>,
+        moved: &mut Vec<i32>,
+    ) -> Result<(), Error> {
+        let path = of(group, "tasks");
+        let (class, is_monitor) = apart(group);
+        if !is_monitor {
+            return self.write_threads(&path, threads, moved);
+        }
+        let mut entered = Vec::new();
+        self.write_threads(&of(class, "tasks"), threads, &mut entered)?;
+        self.write_threads(&path, entered, moved)
+    }
+
     /// The error for a text that can't be understood.
     pub(crate) fn misread(
         &self,
@@ -341,6 +372,14 @@ pub(crate) fn of(group: &str, name: &str) -> String {
 /// The path of the MON group of that name in a class.
 pub(crate) fn monitor_in(class: &str, name: &str) -> String {
     format!("{}/{name}", of(class, "mon_groups"))
+}
+
+/// The CTRL_MON group that a group is in, itself if it is one; and whether it is a MON group in it.
+pub(crate) fn apart(group: &str) -> (&str, bool) {
+    match group.rsplit_once("mon_groups/") {
+        Some((class, _)) => (class.trim_end_matches('/'), true),
+        None => (group, false),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,12 @@ use fairways_resctrl::language::CpuSet;
 
 use super::Tree;
 
+/// The event of occupied bytes.
+pub(crate) const OCCUPANCY: &str = "llc_occupancy";
+
+/// The event that is counted for policies: local traffic is a part of it.
+pub(crate) const COUNTED: &str = "mbm_total_bytes";
+
 /// A cache that is counted, or a NUMA node's part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CountedPlace {
