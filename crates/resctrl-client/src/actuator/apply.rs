@@ -55,7 +55,9 @@ impl Actuator {
             }
         }
         let most = self.found.offers.classes as usize;
-        let carried = Carried::of(&self.programs, &self.mount, &self.found);
+        let Self { mount, found, programs, .. } = &*self;
+        let taken = &mount.state.ledger.tasks;
+        let carried = Carried::of(programs.placed(), taken, &mount.tree, found);
         let mut carried = carried.map_err(Refused::Failed)?;
         let by_cache = self.by_cache(&wanted);
         let (targets, merged) = refine(&self.found.offers.rooms(), &by_cache, &carried, most);

@@ -8,7 +8,7 @@ use fairways_ledger::{OpenError, Restored};
 use super::Actuator;
 use super::enforcement::Enforcement;
 use crate::error::{Error, Refused};
-use crate::groups::confine_io;
+use crate::groups::confine::confine_io;
 use crate::groups::programs::Programs;
 use crate::groups::undo::Step;
 use crate::ledger::State;
@@ -189,10 +189,13 @@ impl Actuator {
             classes.plan_levels(name, &target.levels, done);
             let limits = classes.wanted_limits(found, name, &target.members, carried);
             classes.limit(&mount.tree, found, name, &limits, true, done)?;
-            classes.set_masks(&mount.tree, found, name, &target.masks, reason, done)?;
+            if let Some(class) = classes.get_mut(name) {
+                let sides = found.survey.sides;
+                class.set_masks(&mount.tree, sides, &target.masks, reason, done)?;
+            }
         }
         root.confine(mount, found, reason, done)?;
-        confine_io::confine(mount, found, reason);
+        confine_io(mount, found, reason);
         let mut class: BTreeMap<AppId, &str> = BTreeMap::new();
         for (target, name) in targets.iter().zip(&names) {
             class.extend(target.members.iter().map(|&app| (app, name.as_str())));

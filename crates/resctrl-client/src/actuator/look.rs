@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Actuator;
+use crate::counts::packages::packages;
 use crate::error::Error;
-use crate::groups::energy::packages;
 use crate::groups::others_changes::{Changes, note};
 use crate::ledger::mount::Mount;
 use crate::offer::domain::Offers;

@@ -9,6 +9,9 @@ pub(crate) mod tasks;
 
 use std::collections::BTreeMap;
 
+use carry_out::Enforced;
+use dry_run::DryRun;
+use enforcement::Enforcement;
 use fairways_core::{AppId, WayMask};
 use fairways_ledger::{OpenError, Restored, Thing};
 use fairways_linux::topology::Topology;
@@ -31,15 +34,9 @@ use crate::offer::survey::Survey;
 use crate::plan::outcome::Plans;
 use crate::settings::Settings;
 use crate::tally::{Errors, Ids};
-use crate::tree::Tree;
-use crate::tree::apart;
-use crate::tree::mon_data::COUNTED;
-use crate::tree::mon_data::CountedPlace;
-use crate::tree::mon_data::OCCUPANCY;
+use crate::tree::mon_data::{COUNTED, CountedPlace, OCCUPANCY};
 use crate::tree::schemata::masks_in;
-use carry_out::Enforced;
-use dry_run::DryRun;
-use enforcement::Enforcement;
+use crate::tree::{Tree, apart};
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
 ///

@@ -1,6 +1,5 @@
 //! What resctrl counts for programs: the cache that they occupy, their traffic, their energy.
 
-pub(crate) mod added_counts;
 pub(crate) mod counted_events;
 pub(crate) mod counter_turns;
 pub(crate) mod events;

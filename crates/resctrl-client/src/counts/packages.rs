@@ -7,10 +7,14 @@ use std::os::fd::OwnedFd;
 use fairways_resctrl::language::Reading;
 
 use super::events::read;
+use crate::error::Error;
 use crate::tree::{Tree, of};
 
 /// The events that are reported.
 const REPORTED: [&str; 2] = ["core_energy", "activity"];
+
+/// The folders of packages in `mon_data` begin with this.
+const PACKAGE: &str = "mon_PERF_PKG_";
 
 /// What packages have counted of a program since it was first monitored, together; none where it is
 /// not counted, or can't be read now.
@@ -113,6 +117,16 @@ impl PackageFiles {
         let [core_energy_uj, activity_uf] = REPORTED.map(|event| self.sum(event));
         PackageCounts { core_energy_uj, activity_uf }
     }
+}
+
+/// The packages that are listed for the root's group; none without such events.
+pub(crate) fn packages(tree: &Tree, events: &[String]) -> Result<Vec<String>, Error> {
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut names = tree.directories("mon_data")?;
+    names.retain(|name| name.starts_with(PACKAGE));
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use fairways_core::AppId;
 use rustix::io::Errno;
 
-use super::adopted::Adopted;
-use super::program::Program;
+use super::program::{Adopted, Program};
 use super::programs::Programs;
 use crate::error::Error;
 use crate::ledger::BorrowedGroup;

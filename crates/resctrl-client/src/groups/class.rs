@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
+use super::undo::Step;
 use crate::backoff::Backoff;
+use crate::error::Error;
 use crate::offer::findings::Findings;
 use crate::plan::limits::Limits;
-use crate::tree::schemata::Masks;
+use crate::tree::Tree;
+use crate::tree::schemata::{Masks, write_masks};
 
 /// A class of service of ours.
 #[derive(Debug, Default)]
@@ -68,6 +71,32 @@ impl Class {
         );
         self.set_by_others.extend(changed);
         self.set_lately = true;
+    }
+
+    /// Lets it fill these ways, in each domain, by code and data alike; what it may fill in
+    /// others is one of its [limits](Self::limits). Only what differs is written, all at once.
+    pub(crate) fn set_masks(
+        &mut self,
+        tree: &Tree,
+        sides: &[&'static str],
+        wanted: &BTreeMap<u32, WayMask>,
+        reason: &str,
+        done: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let before = self.now.clone();
+        let mask = |key: &(&'static str, u32)| Some((*key, *wanted.get(&key.1)?));
+        let after: Masks = before.keys().filter_map(mask).collect();
+        let known = self.known(&after);
+        // It is noted first, since a step that fails may have been done.
+        done.push(Step::Masks(self.name.clone(), before));
+        if let Some(now) = write_masks(tree, sides, &self.name, &known, &after, reason)? {
+            self.saw(now, &after);
+        }
+        self.wanted.clone_from(wanted);
+        // What could not be done before may be possible now.
+        self.rewriting.reset();
+        self.removal.reset();
+        Ok(())
     }
 
     /// Its masks. Where hardware took another mask than this request, it is the requested one,

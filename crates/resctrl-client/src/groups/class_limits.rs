@@ -13,9 +13,8 @@ use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::offer::findings::Findings;
 use crate::plan::limits::{Carried, Limits};
-use crate::tree::apart;
 use crate::tree::schemata::masks;
-use crate::tree::{Tree, of};
+use crate::tree::{Tree, apart, of};
 
 /// How often to write limits that somebody else writes at the same time.
 const ATTEMPTS: usize = 4;
@@ -160,7 +159,8 @@ impl Classes {
         found: &Findings,
         programs: &Programs,
     ) -> Result<bool, Error> {
-        let mut carried = Carried::of(programs, mount, found)?;
+        let mut carried =
+            Carried::of(programs.placed(), &mount.state.ledger.tasks, &mount.tree, found)?;
         let classes =
             self.list.iter().map(|class| (class.name.clone(), programs.in_class(&class.name)));
         let classes: Vec<(String, Vec<AppId>)> =
@@ -235,7 +235,9 @@ impl Classes {
         if !wanted.lines_can_be_had(&before, &self.refused_lines) {
             return Ok(false);
         }
-        self.set_masks(&mount.tree, found, &made, &masks, reason, &mut done)?;
+        if let Some(class) = self.get_mut(&made) {
+            class.set_masks(&mount.tree, found.survey.sides, &masks, reason, &mut done)?;
+        }
         programs.change_class(mount, app, &made, reason, &mut done)?;
         Ok(true)
     }

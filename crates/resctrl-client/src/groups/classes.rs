@@ -1,6 +1,7 @@
-//! CTRL_MON groups: classes of service.
+//! The classes of service that are ours: CTRL_MON groups.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use super::class::Class;
 use super::others_changes::{Changes, note};
@@ -10,10 +11,11 @@ use super::undo::Step;
 use crate::error::Error;
 use crate::ledger::MadeGroup;
 use crate::ledger::mount::Mount;
+use crate::offer::domain::Cap;
 use crate::offer::findings::Findings;
 use crate::plan::limits::Limits;
-use crate::tree::schemata::{masks_in, schemata};
-use crate::tree::{monitor_in, of};
+use crate::tree::schemata::{Masks, masks, masks_in, schemata, write_masks};
+use crate::tree::{Tree, monitor_in, of};
 
 /// All classes of service of ours.
 #[derive(Debug, Default)]
@@ -159,5 +161,98 @@ impl Classes {
         mount.strike_group(name, inode);
         tracing::info!(target: "fairways::actuate", group = name, "class removed");
         Ok(())
+    }
+
+    /// Gives a group the masks again that it had before a plan.
+    pub(crate) fn masks_again(
+        &mut self,
+        tree: &Tree,
+        sides: &[&'static str],
+        group: &str,
+        before: &Masks,
+    ) -> Result<(), Error> {
+        let now = masks(tree, group, sides)?.unwrap_or_default();
+        let reason = "the plan was refused";
+        let now = write_masks(tree, sides, group, &now, before, reason)?.unwrap_or(now);
+        if let Some(class) = self.get_mut(group) {
+            class.wanted.retain(|domain, _| before.contains_key(&(sides[0], *domain)));
+            for (domain, mask) in &mut class.wanted {
+                *mask = before.get(&(sides[0], *domain)).copied().unwrap_or(*mask);
+            }
+            class.now = now;
+        }
+        Ok(())
+    }
+
+    /// Gives our classes the masks that they are to have, if these are still possible.
+    pub(crate) fn write_again(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        changes: &mut Changes,
+    ) {
+        let offers = &found.offers.of;
+        for class in self.list.iter_mut().filter(|class| !class.rewriting.is_waiting()) {
+            let after: Masks = class
+                .now
+                .keys()
+                .filter_map(|&(side, domain)| {
+                    let mask = *class.wanted.get(&domain)?;
+                    let possible = offers.get(&domain).filter(|offer| offer.is_free)?.ways;
+                    let fits = mask.bits() & !possible.bits() == 0;
+                    fits.then_some(((side, domain), mask))
+                })
+                .collect();
+            let (sides, known) = (found.survey.sides, class.known(&after));
+            let reason = "it was changed by others, or its domain returned";
+            match write_masks(&mount.tree, sides, &class.name, &known, &after, reason) {
+                Ok(Some(now)) => {
+                    note(&mut changes.rewritten, class.name.clone());
+                    class.rewriting.reset();
+                    class.saw(now, &after);
+                }
+                Ok(None) => class.rewriting.reset(),
+                // The next plan tries again, and reports a failure.
+                Err(error) => {
+                    class.rewriting.fail();
+                    tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
+                    mount.errors.came(&error);
+                }
+            }
+        }
+    }
+
+    /// From time to time, and `now` if another manager's group went, tries whether the classes have
+    /// come back by making one more than were available, and removing them again. Returns the cap
+    /// from then on; `None` if they have.
+    pub(crate) fn try_for_more(
+        &mut self,
+        mount: &mut Mount,
+        found: &Findings,
+        cap: Cap,
+        now: bool,
+    ) -> Result<Option<Cap>, Error> {
+        if !now && cap.found.elapsed() < mount.settings.try_again {
+            return Ok(Some(cap));
+        }
+        let more = (cap.classes as usize + 1).saturating_sub(self.list.len());
+        let mut done = Vec::new();
+        let tried = (0..more).try_for_each(|_| self.make(mount, found, &mut done).map(drop));
+        for step in done {
+            if let Step::Made(name) = step {
+                self.remove(mount, &name)?;
+            }
+        }
+        match tried {
+            Ok(()) => {
+                tracing::info!(target: "fairways::actuate", "classes of service have come back");
+                Ok(None)
+            }
+            Err(error) => match error.scarce() {
+                Some(lacks) => Ok(Some(Cap { lacks, found: Instant::now(), ..cap })),
+                None if error.is_exhausted() => Ok(Some(Cap { found: Instant::now(), ..cap })),
+                None => Err(error),
+            },
+        }
     }
 }

@@ -1,14 +1,16 @@
-//! The masks of the root's group, where all programs in it are confined.
+//! What others are confined to: the programs in the root's group, and devices (`io_alloc_cbm`). It
+//! is written down before it is changed.
 
 use super::class::Class;
 use super::undo::Step;
-use super::write_masks::write_masks;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::ledger::note_change;
 use crate::offer::findings::Findings;
+use crate::offer::ways::highest;
 use crate::tree::Tree;
-use crate::tree::schemata::{Masks, masks};
+use crate::tree::io_alloc::{self, IoMasks};
+use crate::tree::schemata::{Masks, masks, write_masks};
 
 /// The root's group, as far as others are confined in it.
 #[derive(Debug, Default)]
@@ -65,4 +67,39 @@ pub(crate) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks
         }
     }
     Ok((before, after))
+}
+
+/// Confines devices to fewer ways, if that is configured and they have a class of their own. What
+/// cannot be changed stays: no plan fails for it.
+pub(crate) fn confine_io(mount: &mut Mount, found: &Findings, reason: &str) {
+    if let Err(error) = try_to_confine_io(mount, found, reason) {
+        tracing::warn!(target: "fairways::actuate", %error, "what devices fill was not confined");
+        mount.errors.came(&error);
+    }
+}
+
+fn try_to_confine_io(mount: &mut Mount, found: &Findings, reason: &str) -> Result<(), Error> {
+    let survey = &found.survey;
+    let Some(count) = mount.settings.confine_io else { return Ok(()) };
+    let line = survey.sides[survey.sides.len() - 1];
+    let Some(now) = io_alloc::read(&mount.tree, line)? else { return Ok(()) };
+    let wanted = highest(survey.cache.mask, count, survey.cache.min_bits);
+    let changed: IoMasks = now.into_iter().filter(|(_, mask)| *mask != wanted).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    mount.state.record(|ledger| {
+        for (&domain, before) in &changed {
+            note_change(&mut ledger.io, line, domain, before.bits(), wanted.bits());
+        }
+    })?;
+    let masks: IoMasks = changed.keys().map(|&domain| (domain, wanted)).collect();
+    io_alloc::write(&mount.tree, line, &masks)?;
+    for (domain, before) in changed {
+        tracing::info!(
+            target: "fairways::actuate", domain, %before, after = %wanted, reason,
+            "devices confined (io_alloc_cbm)"
+        );
+    }
+    Ok(())
 }

@@ -1,23 +1,16 @@
 //! The groups that Fairways makes in resctrl: a control group for each class of service, a
 //! monitoring group for each program; and the threads in them.
 
-pub(crate) mod adopted;
 pub(crate) mod adopted_groups;
 pub(crate) mod class;
 pub(crate) mod class_change;
 pub(crate) mod class_limits;
 pub(crate) mod classes;
 pub(crate) mod confine;
-pub(crate) mod confine_io;
-pub(crate) mod energy;
 pub(crate) mod monitoring_groups;
 pub(crate) mod others_changes;
 pub(crate) mod program;
 pub(crate) mod programs;
-pub(crate) mod release;
-pub(crate) mod staying_counts;
 pub(crate) mod staying_threads;
 pub(crate) mod traffic_counters;
 pub(crate) mod undo;
-pub(crate) mod withheld;
-pub(crate) mod write_masks;

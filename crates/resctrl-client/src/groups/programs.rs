@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Instant;
 
 use fairways_core::AppId;
+use fairways_linux::stat::started;
 
-use super::program::Program;
-use super::staying_counts::StayingThreads;
+use super::program::{Program, StayingThreads};
 use crate::backoff::Backoff;
+use crate::counts::packages::PackageCounts;
 use crate::error::Error;
-use crate::tree::mon_data::COUNTED;
-use crate::tree::mon_data::OCCUPANCY;
+use crate::ledger::TakenThread;
+use crate::ledger::mount::Mount;
+use crate::ledger::taken_threads::{give_back, is_still};
+use crate::tree::mon_data::{COUNTED, OCCUPANCY};
 use crate::tree::{Tree, monitor_in};
 
 /// All managed programs.
@@ -40,6 +43,11 @@ impl Programs {
 
     pub(crate) fn ids(&self) -> Vec<AppId> {
         self.by_id.keys().copied().collect()
+    }
+
+    /// Each program, with the threads that were put into its group.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (AppId, &BTreeSet<i32>)> {
+        self.by_id.iter().map(|(&app, program)| (app, &program.placed))
     }
 
     /// The programs of a class.
@@ -115,5 +123,90 @@ impl Programs {
             threads.extend(tree.members(&monitor_in(&program.class, &adopted.name))?);
         }
         Ok(threads)
+    }
+
+    /// Reads what packages count for each program.
+    pub(crate) fn count_packages(&mut self, mount: &Mount, events: &[String], names: &[String]) {
+        for program in self.by_id.values_mut().filter(|program| program.monitored) {
+            if !program.is_in_one_group() {
+                // What its own group counts meanwhile is not the program's.
+                program.packages.restart();
+                continue;
+            }
+            let group = program.group();
+            program.packages.read(&mount.tree, &group, events, names);
+        }
+    }
+
+    /// What packages have counted of a program.
+    pub(crate) fn package_counts(&self, app: AppId) -> PackageCounts {
+        let program = self.by_id.get(&app).filter(|program| program.is_in_one_group());
+        program.map(|program| program.packages.counts()).unwrap_or_default()
+    }
+
+    /// Puts back threads that the program gives up, if they are still in its group: into the group
+    /// that they were taken from, or the root's. The ledger keeps where threads came from that are
+    /// in another program's group.
+    pub(crate) fn release(
+        &mut self,
+        mount: &mut Mount,
+        app: AppId,
+        threads: &[i32],
+    ) -> Result<(), Error> {
+        let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
+        program.placed.retain(|thread| !threads.contains(thread));
+        if !program.adopted.is_empty() {
+            self.give_back_with(mount, app, Some(threads))?;
+        }
+        let Some(program) = self.by_id.get(&app) else { return Ok(()) };
+        let (group, monitored) = (program.group(), program.monitored);
+        let proc = &mount.settings.proc;
+        // Nearly all have ended, and another thread may have the id.
+        let ended = |task: &TakenThread| threads.contains(&task.thread) && !is_still(proc, task);
+        if mount.state.ledger.tasks.iter().any(ended) {
+            mount.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
+        }
+        let alive: Vec<i32> = threads
+            .iter()
+            .copied()
+            .filter(|thread: &i32| started(proc, *thread).is_some())
+            .collect();
+        if alive.is_empty() {
+            return Ok(());
+        }
+        let _lock = mount.lock()?;
+        let inside: HashSet<i32> = mount.tree.members(&group)?.into_iter().collect();
+        let mut known = Vec::new();
+        let mut free = Vec::new();
+        for thread in alive {
+            // A class's own threads may be those of any program in it.
+            let is_here = inside.contains(&thread) && (monitored || !self.have_placed(thread));
+            if !is_here {
+                known.extend((!self.have_placed(thread)).then_some(thread));
+                continue;
+            }
+            let taken = mount.state.ledger.tasks.iter().find(|task| task.thread == thread);
+            let back = match taken {
+                Some(task) => give_back(&mount.tree, task)?,
+                None => false,
+            };
+            known.push(thread);
+            if !back {
+                free.push(thread);
+            }
+        }
+        if !group.is_empty() {
+            mount.tree.enter("", free, &mut Vec::new())?;
+        }
+        // Another program that had the thread too may fetch it.
+        for program in self.by_id.values_mut() {
+            let had: Vec<i32> =
+                known.iter().copied().filter(|thread| program.placed.remove(thread)).collect();
+            program.lose(had);
+        }
+        if mount.state.ledger.tasks.iter().any(|task| known.contains(&task.thread)) {
+            mount.state.note(|ledger| ledger.tasks.retain(|task| !known.contains(&task.thread)));
+        }
+        Ok(())
     }
 }

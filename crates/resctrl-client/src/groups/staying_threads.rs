@@ -17,15 +17,13 @@ use fairways_linux::topology::listed;
 use rustix::io::Errno;
 
 use super::monitoring_groups::make_monitor;
-use super::program::Program;
+use super::program::{Program, StayingThreads};
 use super::programs::Programs;
-use super::staying_counts::StayingThreads;
 use super::traffic_counters::count_traffic_of;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::offer::findings::Findings;
-use crate::tree::apart;
-use crate::tree::{monitor_in, of};
+use crate::tree::{apart, monitor_in, of};
 
 impl Programs {
     /// Has the threads of a program counted that stay with others, as far as possible, and notes

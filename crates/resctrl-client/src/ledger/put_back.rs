@@ -6,10 +6,8 @@ use fairways_core::WayMask;
 use fairways_ledger::{Restored, Thing};
 use fairways_resctrl::language::{Line, Schemata, Value};
 
-use super::borrowed_groups;
 use super::leftover::{others_in, vacate, widen};
-use super::taken_threads;
-use super::{ChangedMask, Ledger, MadeGroup, State};
+use super::{ChangedMask, Ledger, MadeGroup, State, borrowed_groups, taken_threads};
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::tree::io_alloc::{self, IoMasks};

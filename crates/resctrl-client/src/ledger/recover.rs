@@ -11,8 +11,7 @@ use super::put_back::{is_another, places, put_back, read_mask, unknown};
 use super::{BorrowedGroup, ChangedMask, Ledger, MadeGroup, State};
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::tree::Tree;
-use crate::tree::io_alloc;
+use crate::tree::{Tree, io_alloc};
 
 /// Restores what a killed fairways has left (`fairways restore`). What belongs to another boot or
 /// another mount is not there any more; its ledger is put aside. One that can't be read is kept,

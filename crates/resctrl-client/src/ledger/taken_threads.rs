@@ -11,8 +11,7 @@ use super::mount::Mount;
 use super::{MadeGroup, TakenThread};
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::tree::Tree;
-use crate::tree::apart;
+use crate::tree::{Tree, apart};
 
 /// The longest line of parents that is followed.
 const GENERATIONS: usize = 64;

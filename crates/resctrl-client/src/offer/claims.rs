@@ -7,8 +7,7 @@ use fairways_core::WayMask;
 use fairways_resctrl::language::Cache;
 
 use super::foreign::Foreign;
-use super::ways::highest;
-use super::ways::{Offer, Rules, is_contiguous, offer};
+use super::ways::{Offer, Rules, highest, is_contiguous, offer};
 use crate::settings::Settings;
 
 /// A host's cache, and what others have of it.

@@ -1,6 +1,7 @@
 //! The findings of the last look, and what they leave to offer to policies.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use fairways_linux::topology::{Topology, cpus_of_node};
 use fairways_resctrl::language::{CountedTraffic, CpuSet};
@@ -9,7 +10,7 @@ use super::bandwidth_domains::without_domain;
 use super::domain::{Cap, Domain, Offers};
 use super::survey::Survey;
 use super::traffic::{read_traffic, say_filtered};
-use crate::error::Error;
+use crate::error::{Error, Scarce};
 use crate::settings::Settings;
 use crate::tree::Tree;
 use crate::tree::mon_data::{CountedPlace, DividedCache};
@@ -125,6 +126,18 @@ impl Findings {
         let have_changed = domains != self.domains;
         self.domains = domains;
         have_changed
+    }
+
+    /// A plan's class could not be made while `held` of ours existed: from now on, plans are for
+    /// that many.
+    pub(crate) fn set_cap(&mut self, held: usize, lacks: Scarce) {
+        let held = u32::try_from(held).unwrap_or(u32::MAX);
+        let classes = held.max(1);
+        tracing::warn!(
+            target: "fairways::actuate", classes, counted = self.offers.counted,
+            "the kernel gives fewer classes of service than it counts: plans are for that many; {lacks}"
+        );
+        self.cap = Some(Cap { classes, held, lacks, found: Instant::now() });
     }
 
     /// The nodes that share a place's cache; none where it is a node's, or no nodes share it.

@@ -14,13 +14,11 @@ use fairways_core::{AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, LimitS
 use fairways_resctrl::language::{Line, Schemata, UnknownLine, Value};
 
 use crate::error::Error;
-use crate::groups::programs::Programs;
-use crate::ledger::mount::Mount;
+use crate::ledger::TakenThread;
 use crate::offer::findings::Findings;
 use crate::offer::ways::is_contiguous;
-use crate::tree::Tree;
-use crate::tree::apart;
 use crate::tree::schemata::schemata;
+use crate::tree::{Tree, apart};
 
 /// Values by line of `schemata` and domain, and the lines that are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -199,22 +197,27 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// The limits of the groups from which programs were taken.
-    pub(crate) fn of(programs: &Programs, mount: &Mount, found: &Findings) -> Result<Self, Error> {
-        let taken = &mount.state.ledger.tasks;
+    /// The limits of the groups from which threads were `taken`, of programs with these threads in
+    /// their groups.
+    pub(crate) fn of<'a>(
+        programs: impl Iterator<Item = (AppId, &'a BTreeSet<i32>)>,
+        taken: &[TakenThread],
+        tree: &Tree,
+        found: &Findings,
+    ) -> Result<Self, Error> {
         let mut carried = Self::default();
         if taken.is_empty() {
             return Ok(carried);
         }
         let groups: HashMap<i32, &str> =
             taken.iter().map(|task| (task.thread, apart(&task.group).0)).collect();
-        for (&app, program) in &programs.by_id {
+        for (app, placed) in programs {
             let origins =
-                program.placed.iter().map(|thread| groups.get(thread).copied().unwrap_or_default());
+                placed.iter().map(|thread| groups.get(thread).copied().unwrap_or_default());
             let origins: BTreeSet<String> = origins.map(str::to_owned).collect();
             for group in &origins {
                 if !carried.by_group.contains_key(group) {
-                    let limits = found.origin_limits(&mount.tree, group)?;
+                    let limits = found.origin_limits(tree, group)?;
                     carried.by_group.insert(group.clone(), limits);
                 }
             }

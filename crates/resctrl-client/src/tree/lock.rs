@@ -3,13 +3,12 @@
 //! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every
 //! operation of several files.
 
-use std::fmt;
-use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
+use std::{fmt, fs};
 
 use fairways_linux::status;
 use rustix::fs::{FlockOperation, flock, fstat, major, minor};

@@ -1,9 +1,9 @@
-//! Masks that a group's `schemata` shows.
+//! Masks in a group's `schemata`: as it shows them, and as they are written.
 
 use std::collections::BTreeMap;
 
 use fairways_core::WayMask;
-use fairways_resctrl::language::{Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::{Tree, of};
 use crate::error::Error;
@@ -42,4 +42,46 @@ pub(crate) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
         }
     }
     masks
+}
+
+/// Writes the masks that differ, and reads the result: hardware may give more bits than requested.
+/// `None` if none differs.
+pub(crate) fn write_masks(
+    tree: &Tree,
+    sides: &[&'static str],
+    group: &str,
+    before: &Masks,
+    after: &Masks,
+    reason: &str,
+) -> Result<Option<Masks>, Error> {
+    let mut lines = Vec::new();
+    for &side in sides {
+        let changed =
+            after.iter().filter(|(key, mask)| key.0 == side && before.get(key) != Some(mask));
+        let domains = changed.map(|(key, mask)| (key.1, Value::Mask(*mask))).collect();
+        lines.push(Line { resource: side.to_owned(), domains });
+    }
+    let text = Schemata::from(lines).to_string();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    tree.write(&of(group, "schemata"), &text).inspect_err(|error| {
+        tracing::error!(target: "fairways::actuate", group, reason, %error, "masks refused");
+    })?;
+    let now = masks(tree, group, sides)?.unwrap_or_default();
+    for (key @ (resource, domain), mask) in after {
+        let (old, got) = (before.get(key), now.get(key).unwrap_or(mask));
+        if old != Some(mask) {
+            let before = old.map(ToString::to_string).unwrap_or_default();
+            tracing::info!(
+                target: "fairways::actuate", group, resource, domain, before, after = %got, reason, "mask changed"
+            );
+        }
+        if got != mask {
+            tracing::warn!(
+                target: "fairways::actuate", group, domain, requested = %mask, got = %got, "hardware took another mask"
+            );
+        }
+    }
+    Ok(Some(now))
 }
