@@ -15,6 +15,20 @@
 //! - Threads that stay in a class of others are counted by a MON group `fairways.APP-NAME@N` below
 //!   that class. Of a program with a thread that nothing counts, nothing is reported.
 //!
+//! The files are in folders, each of which imports only those before it:
+//!
+//! 1. `tree`: resctrl's files. How groups are listed, read, written and locked, and the lines of a
+//!    `schemata` with masks.
+//! 2. `counts`: what files of events show: occupancy, traffic, energy.
+//! 3. `ledger`: what is written down before it is changed; recovery, and putting back.
+//! 4. `offer`: what exists, what others have of it, and which ways and classes can be given out.
+//! 5. `plan`: from policies' plans to classes with masks, and the limits that these must keep.
+//! 6. `groups`: classes, monitoring groups, and the threads in them.
+//! 7. `actuator`: what users of this crate call. A plan is carried out, or in a dry run logged.
+//!
+//! Beside them, and below all of them, are errors, settings, counts of failures, and pauses between
+//! attempts.
+//!
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.
 
 mod actuator;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairways_core::{BandwidthLevel, LimitScope, Partition};
 
 use super::Actuator;
+use super::managed::ManagedResctrl;
 use crate::error::Refused;
 use crate::plan::limits::Carried;
 use crate::plan::outcome::{Applied, Placed, Plans};
@@ -22,7 +23,7 @@ impl Actuator {
     pub fn apply(&mut self, plans: &[(u32, &Partition)], reason: &str) -> Result<Applied, Refused> {
         let done = self.try_to_apply(plans, reason);
         if let Err(why) = &done {
-            self.mount.errors.refused(why);
+            self.managed.mount.errors.refused(why);
         }
         done
     }
@@ -32,11 +33,11 @@ impl Actuator {
         plans: &[(u32, &Partition)],
         reason: &str,
     ) -> Result<Applied, Refused> {
-        let mut wanted = self.plans.by_domain.clone();
+        let mut wanted = self.managed.plans.by_domain.clone();
         for &(id, partition) in plans {
-            let domain = self.found.domain(id).ok_or(Refused::NoDomain(id))?;
+            let domain = self.managed.found.domain(id).ok_or(Refused::NoDomain(id))?;
             let placed = partition.placements().iter().map(|place| place.app);
-            let known = placed.filter(|app| self.programs.by_id.contains_key(app));
+            let known = placed.filter(|app| self.managed.programs.by_id.contains_key(app));
             let checked = partition.check_levers(domain.levers(), known.collect::<BTreeSet<_>>());
             checked.map_err(|why| Refused::Partition { domain: id, why })?;
             let is_shared = domain.bandwidth.is_some_and(|of| of.scope == LimitScope::Class);
@@ -50,27 +51,39 @@ impl Actuator {
             wanted.insert(id, places.collect::<Plan>());
         }
         for (&id, plan) in &mut wanted {
-            if self.found.domain(id).is_some() && !self.gives_out(id) {
+            if self.managed.found.domain(id).is_some() && !self.gives_out(id) {
                 plan.clear();
             }
         }
-        let most = self.found.offers.classes as usize;
-        let Self { mount, found, programs, .. } = &*self;
+        let most = self.managed.found.offers.classes as usize;
+        let ManagedResctrl { mount, found, programs, .. } = &self.managed;
         let taken = &mount.state.ledger.tasks;
         let carried = Carried::of(programs.placed(), taken, &mount.tree, found);
         let mut carried = carried.map_err(Refused::Failed)?;
-        let by_cache = self.by_cache(&wanted);
-        let (targets, merged) = refine(&self.found.offers.rooms(), &by_cache, &carried, most);
-        carried.divide(&self.found, targets.iter().map(|target| &target.members[..]));
-        let groups = self.enforcement.carry_out(self, &targets, &carried, reason)?;
+        let by_cache = self.managed.by_cache(&wanted);
+        let (targets, merged) =
+            refine(&self.managed.found.offers.rooms(), &by_cache, &carried, most);
+        carried.divide(&self.managed.found, targets.iter().map(|target| &target.members[..]));
+        let groups = self.enforcement.carry_out(&mut self.managed, &targets, &carried, reason)?;
         if merged > 0 {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");
         }
-        let applied = Applied { placed: self.placed(&targets, groups, &carried), merged };
-        self.plans = Plans { by_domain: wanted, applied: applied.clone() };
+        let applied = Applied { placed: self.managed.placed(&targets, groups, &carried), merged };
+        self.managed.plans = Plans { by_domain: wanted, applied: applied.clone() };
         Ok(applied)
     }
 
+    /// The partition in force in a domain, in offered ways, by the schemata that were read last. A
+    /// dry run makes no classes: this is the partition that would be in force. A program without a
+    /// place is in the root's group. `None` if the domain does not exist.
+    #[must_use]
+    pub fn in_force(&self, domain: u32) -> Option<Partition> {
+        let domain = self.managed.found.domain(domain)?;
+        Some(self.enforcement.in_force(&self.managed, domain))
+    }
+}
+
+impl ManagedResctrl {
     /// The plans by cache: nodes that share one have their programs' places in one `schemata`.
     fn by_cache(&self, wanted: &BTreeMap<u32, Plan>) -> BTreeMap<u32, Plan> {
         let mut by_cache: BTreeMap<u32, Plan> = BTreeMap::new();
@@ -80,15 +93,6 @@ impl Actuator {
             }
         }
         by_cache
-    }
-
-    /// The partition in force in a domain, in offered ways, by the schemata that were read last. A
-    /// dry run makes no classes: this is the partition that would be in force. A program without a
-    /// place is in the root's group. `None` if the domain does not exist.
-    #[must_use]
-    pub fn in_force(&self, domain: u32) -> Option<Partition> {
-        let domain = self.found.domain(domain)?;
-        Some(self.enforcement.in_force(self, domain))
     }
 
     /// What is in force, according to the files.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use fairways_core::{AppId, Partition, Resources};
 use fairways_ledger::{OpenError, Restored};
 
-use super::Actuator;
 use super::enforcement::Enforcement;
+use super::managed::ManagedResctrl;
 use crate::error::{Error, Refused};
+use crate::groups::class::Step;
 use crate::groups::confine::confine_io;
 use crate::groups::programs::Programs;
-use crate::groups::undo::Step;
 use crate::ledger::State;
 use crate::ledger::mount::Mount;
 use crate::ledger::recover::recover;
@@ -35,18 +35,18 @@ impl Enforcement for Enforced {
         Ok(state)
     }
 
-    fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error> {
-        actuator.programs.monitor(&mut actuator.mount, &actuator.found, app)
+    fn monitor(&self, managed: &mut ManagedResctrl, app: AppId) -> Result<bool, Error> {
+        managed.programs.monitor(&mut managed.mount, &managed.found, app)
     }
 
     fn take(
         &self,
-        actuator: &mut Actuator,
+        managed: &mut ManagedResctrl,
         app: AppId,
         threads: &[i32],
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error> {
-        let Actuator { mount, found, classes, programs, .. } = actuator;
+        let ManagedResctrl { mount, found, classes, programs, .. } = managed;
         if !mount.settings.take_over {
             return Ok(false);
         }
@@ -59,8 +59,8 @@ impl Enforcement for Enforced {
         Ok(true)
     }
 
-    fn count_staying(&self, actuator: &mut Actuator, app: AppId) -> Result<(), Error> {
-        actuator.programs.count_staying(&mut actuator.mount, &actuator.found, app)
+    fn count_staying(&self, managed: &mut ManagedResctrl, app: AppId) -> Result<(), Error> {
+        managed.programs.count_staying(&mut managed.mount, &managed.found, app)
     }
 
     fn release(
@@ -81,16 +81,16 @@ impl Enforcement for Enforced {
 
     fn carry_out(
         &self,
-        actuator: &mut Actuator,
+        managed: &mut ManagedResctrl,
         targets: &[Target],
         carried: &Carried,
         reason: &str,
     ) -> Result<Vec<String>, Refused> {
-        actuator.carry_out(targets, carried, reason)
+        managed.carry_out(targets, carried, reason)
     }
 
-    fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition {
-        let Actuator { found, classes, programs, .. } = actuator;
+    fn in_force(&self, managed: &ManagedResctrl, domain: &Domain) -> Partition {
+        let ManagedResctrl { found, classes, programs, .. } = managed;
         let mut partition = Partition::default();
         for class in &classes.list {
             let mask = class.now.get(&(found.survey.sides[0], domain.cache_id));
@@ -105,16 +105,16 @@ impl Enforcement for Enforced {
         partition
     }
 
-    fn keep_up(&self, actuator: &mut Actuator) -> Result<(), Error> {
-        actuator.keep_up()
+    fn keep_up(&self, managed: &mut ManagedResctrl) -> Result<(), Error> {
+        managed.keep_up()
     }
 
-    fn close(&self, actuator: Actuator) -> Restored {
-        actuator.put_everything_back()
+    fn close(&self, managed: ManagedResctrl) -> Restored {
+        managed.put_everything_back()
     }
 }
 
-impl Actuator {
+impl ManagedResctrl {
     /// Makes and sets the groups, and names them by target; or leaves everything as it was.
     fn carry_out(
         &mut self,

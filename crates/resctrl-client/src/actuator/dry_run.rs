@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use fairways_core::{AppId, Partition};
 use fairways_ledger::{OpenError, Restored};
 
-use super::Actuator;
 use super::enforcement::Enforcement;
+use super::managed::ManagedResctrl;
 use crate::error::{Error, Refused};
 use crate::groups::confine::confinement;
 use crate::groups::programs::Programs;
@@ -28,19 +28,19 @@ impl Enforcement for DryRun {
         Ok(State::dry())
     }
 
-    fn monitor(&self, actuator: &mut Actuator, _: AppId) -> Result<bool, Error> {
-        let Actuator { mount, found, programs, .. } = actuator;
+    fn monitor(&self, managed: &mut ManagedResctrl, _: AppId) -> Result<bool, Error> {
+        let ManagedResctrl { mount, found, programs, .. } = managed;
         Ok(programs.free_monitors(found, &mount.settings) > 0)
     }
 
     fn take(
         &self,
-        actuator: &mut Actuator,
+        managed: &mut ManagedResctrl,
         app: AppId,
         threads: &[i32],
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error> {
-        let is_taken = actuator.mount.settings.take_over;
+        let is_taken = managed.mount.settings.take_over;
         let message = if is_taken { "would be taken over" } else { "left to others" };
         for thread in threads {
             let group = from.get(thread);
@@ -50,7 +50,7 @@ impl Enforcement for DryRun {
     }
 
     /// Nothing is counted.
-    fn count_staying(&self, _: &mut Actuator, _: AppId) -> Result<(), Error> {
+    fn count_staying(&self, _: &mut ManagedResctrl, _: AppId) -> Result<(), Error> {
         Ok(())
     }
 
@@ -75,13 +75,13 @@ impl Enforcement for DryRun {
     /// No groups are made, so they are named by number.
     fn carry_out(
         &self,
-        actuator: &mut Actuator,
+        managed: &mut ManagedResctrl,
         targets: &[Target],
         carried: &Carried,
         reason: &str,
     ) -> Result<Vec<String>, Refused> {
         for (number, target) in targets.iter().enumerate() {
-            let levels = actuator.found.levels_for(&target.members, &target.levels, carried);
+            let levels = managed.found.levels_for(&target.members, &target.levels, carried);
             for (domain, mask) in &target.masks {
                 let level = levels.get(domain).map(|level| level.get());
                 let programs = target.members.iter().map(|app| app.0.to_string());
@@ -91,7 +91,7 @@ impl Enforcement for DryRun {
                 );
             }
         }
-        let confined = confinement(&actuator.mount.tree, &actuator.found);
+        let confined = confinement(&managed.mount.tree, &managed.found);
         let (before, after) = confined.map_err(Refused::Failed)?;
         for ((line, domain), after) in after {
             let before = before.get(&(line, domain)).copied().unwrap_or_default();
@@ -106,15 +106,15 @@ impl Enforcement for DryRun {
     }
 
     /// The partition that the last plans would lead to.
-    fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition {
-        actuator.plans.applied.partition(domain.id)
+    fn in_force(&self, managed: &ManagedResctrl, domain: &Domain) -> Partition {
+        managed.plans.applied.partition(domain.id)
     }
 
-    fn keep_up(&self, _: &mut Actuator) -> Result<(), Error> {
+    fn keep_up(&self, _: &mut ManagedResctrl) -> Result<(), Error> {
         Ok(())
     }
 
-    fn close(&self, _: Actuator) -> Restored {
+    fn close(&self, _: ManagedResctrl) -> Restored {
         Restored::default()
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use fairways_core::{AppId, Partition};
 use fairways_ledger::{OpenError, Restored};
 
-use super::Actuator;
+use super::managed::ManagedResctrl;
 use crate::error::{Error, Refused};
 use crate::groups::programs::Programs;
 use crate::ledger::State;
@@ -23,21 +23,21 @@ pub(crate) trait Enforcement: Debug + Sync {
     fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError>;
 
     /// Makes a program's MON group, if an id is available. Returns whether the program has one.
-    fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error>;
+    fn monitor(&self, managed: &mut ManagedResctrl, app: AppId) -> Result<bool, Error>;
 
     /// Makes ready to move a program's threads out of groups of other managers, if the settings say
     /// so. Returns whether they are to be moved; a dry run only logs that. `from` is the group of
     /// each.
     fn take(
         &self,
-        actuator: &mut Actuator,
+        managed: &mut ManagedResctrl,
         app: AppId,
         threads: &[i32],
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error>;
 
     /// Has the threads of a program counted that stay in groups of others, as far as possible.
-    fn count_staying(&self, actuator: &mut Actuator, app: AppId) -> Result<(), Error>;
+    fn count_staying(&self, managed: &mut ManagedResctrl, app: AppId) -> Result<(), Error>;
 
     /// Puts back threads that a program gives up.
     fn release(
@@ -55,18 +55,18 @@ pub(crate) trait Enforcement: Debug + Sync {
     /// as it was.
     fn carry_out(
         &self,
-        actuator: &mut Actuator,
+        managed: &mut ManagedResctrl,
         targets: &[Target],
         carried: &Carried,
         reason: &str,
     ) -> Result<Vec<String>, Refused>;
 
     /// The partition in force in a domain, in offered ways.
-    fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition;
+    fn in_force(&self, managed: &ManagedResctrl, domain: &Domain) -> Partition;
 
     /// Brings our groups up to date after a look at what others changed.
-    fn keep_up(&self, actuator: &mut Actuator) -> Result<(), Error>;
+    fn keep_up(&self, managed: &mut ManagedResctrl) -> Result<(), Error>;
 
     /// Puts everything back, and returns what could not be.
-    fn close(&self, actuator: Actuator) -> Restored;
+    fn close(&self, managed: ManagedResctrl) -> Restored;
 }

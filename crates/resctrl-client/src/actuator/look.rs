@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Actuator;
+use super::managed::ManagedResctrl;
 use crate::counts::packages::packages;
 use crate::error::Error;
 use crate::groups::others_changes::{Changes, note};
-use crate::ledger::mount::Mount;
 use crate::offer::domain::Offers;
-use crate::offer::findings::Findings;
 use crate::offer::foreign::{Foreign, residents};
-use crate::offer::survey::Survey;
 use crate::offer::traffic::{are_assigned, read_traffic, say_filtered};
 
 impl Actuator {
@@ -25,31 +23,35 @@ impl Actuator {
     pub fn look(&mut self) -> Result<Changes, Error> {
         // Programs that were known at the start are added after the first look.
         if std::mem::replace(&mut self.has_looked, true) {
-            self.mount.settings.to_take.clear();
+            self.managed.mount.settings.to_take.clear();
         }
         self.see()?;
-        Ok(std::mem::take(&mut self.pending))
+        Ok(std::mem::take(&mut self.managed.pending))
     }
 
-    /// Notes each change in [`Self::pending`] as soon as it is known, so that a later failure loses
-    /// none.
+    /// Notes each pending change as soon as it is known, so that a later failure loses none.
     fn see(&mut self) -> Result<(), Error> {
-        let root = self.mount.settings.root.clone();
+        let root = self.managed.mount.settings.root.clone();
         let unmounted = || Error::Unmounted { root: root.clone() };
-        if !self.mount.tree.is_mounted() {
+        if !self.managed.mount.tree.is_mounted() {
             return Err(unmounted());
         }
-        self.classes.see_replaced(&mut self.mount, &mut self.programs, &mut self.pending)?;
-        self.found.refresh_topology(&self.mount.settings);
-        let ours = |name: &str| self.is_ours(name);
-        let survey = match self.survey(&ours) {
+        self.managed.classes.see_replaced(
+            &mut self.managed.mount,
+            &mut self.managed.programs,
+            &mut self.managed.pending,
+        )?;
+        self.managed.found.refresh_topology(&self.managed.mount.settings);
+        let ours = |name: &str| self.managed.is_ours(name);
+        let survey = match self.managed.survey(&ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
             Err(error) => {
-                let is_here = self.mount.tree.inode("info").map_or(true, |info| info.is_some());
+                let is_here =
+                    self.managed.mount.tree.inode("info").map_or(true, |info| info.is_some());
                 return Err(if error.is_gone() && !is_here { unmounted() } else { error });
             }
         };
-        let Self { mount, found, classes, pending, .. } = self;
+        let ManagedResctrl { mount, found, classes, programs, pending, .. } = &mut self.managed;
         let gone = |of: &Foreign| survey.foreign.iter().all(|now| now.name != of.name);
         let has_gone = found.survey.foreign.iter().any(gone);
         if let Some(cap) = found.cap {
@@ -64,23 +66,18 @@ impl Actuator {
         let has_other_filters = traffic.filtered != found.traffic.filtered;
         // Another mode begins all counts again.
         if has_other_filters || are_assigned(&traffic) != are_assigned(&found.traffic) {
-            self.programs.distrust_windows();
+            programs.distrust_windows();
         }
         if has_other_filters {
             say_filtered(&traffic);
         }
         found.traffic = traffic;
         pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);
-        self.enforcement.keep_up(self)
+        self.enforcement.keep_up(&mut self.managed)
     }
+}
 
-    /// What exists now.
-    pub(crate) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
-        let Mount { tree, settings, .. } = &self.mount;
-        let Findings { topology, survey, .. } = &self.found;
-        Survey::read(tree, settings, topology, Some(survey), ours)
-    }
-
+impl ManagedResctrl {
     /// Looks at our own groups, and writes again what has changed.
     pub(crate) fn keep_up(&mut self) -> Result<(), Error> {
         // They may belong to another manager now.

@@ -1,10 +1,11 @@
-//! The client itself.
+//! The client itself: what its users call, and what that does to the groups.
 
 pub(crate) mod apply;
 pub(crate) mod carry_out;
 pub(crate) mod dry_run;
 pub(crate) mod enforcement;
 pub(crate) mod look;
+pub(crate) mod managed;
 pub(crate) mod tasks;
 
 use std::collections::BTreeMap;
@@ -13,25 +14,19 @@ use carry_out::Enforced;
 use dry_run::DryRun;
 use enforcement::Enforcement;
 use fairways_core::{AppId, WayMask};
-use fairways_ledger::{OpenError, Restored, Thing};
+use fairways_ledger::{OpenError, Restored};
 use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
+use managed::ManagedResctrl;
 use rustix::io::Errno;
 
 use crate::counts::packages::PackageCounts;
 use crate::error::Error;
-use crate::groups::classes::Classes;
-use crate::groups::confine::Root;
-use crate::groups::others_changes::Changes;
 use crate::groups::program::{Program, sum};
-use crate::groups::programs::Programs;
 use crate::ledger::mount::Mount;
-use crate::ledger::put_back::put_back;
-use crate::ledger::recover::is_mounted_anywhere;
 use crate::offer::domain::{Cap, Domain};
 use crate::offer::findings::Findings;
 use crate::offer::survey::Survey;
-use crate::plan::outcome::Plans;
 use crate::settings::Settings;
 use crate::tally::{Errors, Ids};
 use crate::tree::mon_data::{COUNTED, CountedPlace, OCCUPANCY};
@@ -44,19 +39,10 @@ use crate::tree::{Tree, apart};
 /// until the next [`open`](Self::open), or [`restore`](crate::restore()).
 #[derive(Debug)]
 pub struct Actuator {
-    pub(crate) enforcement: &'static dyn Enforcement,
-    /// Files, and the ledger.
-    pub(crate) mount: Mount,
-    /// What others have, and what they leave available.
-    pub(crate) found: Findings,
-    pub(crate) classes: Classes,
-    pub(crate) root: Root,
-    pub(crate) programs: Programs,
-    pub(crate) plans: Plans,
-    /// Changes that [`look`](Self::look) has not reported yet.
-    pub(crate) pending: Changes,
+    enforcement: &'static dyn Enforcement,
+    managed: ManagedResctrl,
     /// Whether it was looked once at what others changed.
-    pub(crate) has_looked: bool,
+    has_looked: bool,
 }
 
 impl Actuator {
@@ -98,52 +84,46 @@ impl Actuator {
         if let Some(line) = found.nothing_free() {
             tracing::warn!(target: "fairways::actuate", "{line}");
         }
-        Ok(Self {
-            enforcement,
-            mount: Mount { settings, tree, state, errors: Errors::default() },
-            found,
-            classes: Classes::default(),
-            root: Root::default(),
-            programs: Programs::default(),
-            plans: Plans::default(),
-            pending: Changes::default(),
-            has_looked: false,
-        })
+        let mount = Mount { settings, tree, state, errors: Errors::default() };
+        Ok(Self { enforcement, managed: ManagedResctrl::new(mount, found), has_looked: false })
     }
 
     /// The domains on line that have something to offer, ascending.
     #[must_use]
     pub fn domains(&self) -> &[Domain] {
-        &self.found.domains
+        &self.managed.found.domains
     }
 
     /// Whether anything of a domain can be given out. Otherwise others have all of it, and its
     /// programs are only watched: a plan for it leaves them in the root's group.
     #[must_use]
     pub fn gives_out(&self, domain: u32) -> bool {
-        self.found.cache_of(domain).is_some_and(|cache| self.found.offers.are_free(cache))
+        self.managed
+            .found
+            .cache_of(domain)
+            .is_some_and(|cache| self.managed.found.offers.are_free(cache))
     }
 
     /// Why nothing can be given out in some domains, in a line.
     #[must_use]
     pub fn nothing_free(&self) -> Option<String> {
-        self.found.nothing_free()
+        self.managed.found.nothing_free()
     }
 
     /// The CPUs of each NUMA node, where several share a last-level cache and all are known: of
     /// sub-NUMA clusters.
     #[must_use]
     pub fn nodes(&self) -> Vec<CpuSet> {
-        self.found.node_cpus()
+        self.managed.found.node_cpus()
     }
 
     /// Makes each NUMA node that shares a cache a domain, or each cache. A node's ways are its part
     /// of them: it counts its own lines, and fills only its part of the cache. The plans in force
     /// end where that changes. Returns whether it did.
     pub fn divide(&mut self, by_node: bool) -> bool {
-        let changed = self.found.divide(by_node, &self.mount.tree);
+        let changed = self.managed.found.divide(by_node, &self.managed.mount.tree);
         if changed {
-            self.plans.by_domain.clear();
+            self.managed.plans.by_domain.clear();
         }
         changed
     }
@@ -151,7 +131,7 @@ impl Actuator {
     /// What this host can monitor.
     #[must_use]
     pub fn monitoring(&self) -> Option<&Monitoring> {
-        self.found.survey.monitoring.as_ref()
+        self.managed.found.survey.monitoring.as_ref()
     }
 
     /// Whether this host counts what programs occupy of the caches that are divided.
@@ -168,7 +148,7 @@ impl Actuator {
 
     /// Whether it counts an event; of L2s none is counted.
     fn counts(&self, event: &str) -> bool {
-        let monitoring = self.monitoring().filter(|_| self.found.survey.level() == 3);
+        let monitoring = self.monitoring().filter(|_| self.managed.found.survey.level() == 3);
         monitoring.is_some_and(|of| of.events.iter().any(|name| name == event))
     }
 
@@ -183,7 +163,7 @@ impl Actuator {
     /// [`occupancy`](Self::occupancy) leaves out lines from now on that the program holds.
     #[must_use]
     pub fn counting_group(&self, app: AppId) -> u32 {
-        self.programs.by_id.get(&app).map_or(0, |program| program.groups_before)
+        self.managed.programs.by_id.get(&app).map_or(0, |program| program.groups_before)
     }
 
     /// The bytes that a program has moved from and to memory through a domain since it was first
@@ -203,8 +183,8 @@ impl Actuator {
         are_in_root: bool,
         domain: u32,
     ) -> Option<WayMask> {
-        let survey = &self.found.survey;
-        let domain = self.found.domain(domain)?;
+        let survey = &self.managed.found.survey;
+        let domain = self.managed.found.domain(domain)?;
         let root = masks_in(&survey.root, survey.sides);
         let root = root.iter().filter(|((_, id), _)| *id == domain.cache_id);
         let root = root.fold(0, |all, (_, mask)| all | mask.bits());
@@ -225,7 +205,7 @@ impl Actuator {
     /// could not be put into its own.
     #[must_use]
     pub fn uncounted(&self, app: AppId) -> usize {
-        self.programs.by_id.get(&app).map_or(0, |program| program.uncounted.len())
+        self.managed.programs.by_id.get(&app).map_or(0, |program| program.uncounted.len())
     }
 
     fn event(
@@ -235,14 +215,14 @@ impl Actuator {
         event: &'static str,
         read: fn(&mut Program, &Tree, CountedPlace) -> Reading,
     ) -> Reading {
-        let counted = self.found.survey.monitoring.as_ref();
+        let counted = self.managed.found.survey.monitoring.as_ref();
         let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
-        let program = self.programs.by_id.get_mut(&app).filter(|_| counted);
-        let (Some(program), Some(place)) = (program, self.found.counted(domain)) else {
+        let program = self.managed.programs.by_id.get_mut(&app).filter(|_| counted);
+        let (Some(program), Some(place)) = (program, self.managed.found.counted(domain)) else {
             return Reading::Unassigned;
         };
-        let tree = &self.mount.tree;
-        let reading = match self.found.nodes_of(place) {
+        let tree = &self.managed.mount.tree;
+        let reading = match self.managed.found.nodes_of(place) {
             [] => read(program, tree, place),
             // The kernel's own sum leaves out a node that can't be read.
             nodes => sum(
@@ -259,71 +239,39 @@ impl Actuator {
     /// Puts everything back, and returns what could not be.
     #[must_use]
     pub fn close(self) -> Restored {
-        self.enforcement.close(self)
-    }
-
-    /// Puts everything back, and returns what could not be.
-    pub(crate) fn put_everything_back(mut self) -> Restored {
-        // The files of groups that go are of no use any longer.
-        self.programs.by_id.values_mut().for_each(Program::close);
-        let Mount { settings, tree, state, .. } = &mut self.mount;
-        if !tree.is_mounted() {
-            return self.unmounted();
-        }
-        put_back(tree, state, settings).unwrap_or_else(|error| {
-            tracing::error!(target: "fairways::actuate", %error, "not restored");
-            let mut restored = Restored::default();
-            restored.failed.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
-            restored
-        })
-    }
-
-    /// What was made went with the mount, unless another one only hides it.
-    fn unmounted(self) -> Restored {
-        let Mount { settings, tree, state, .. } = self.mount;
-        let mut restored = Restored::default();
-        let path = state.path();
-        let done = if is_mounted_anywhere(&settings.proc, tree.device()) {
-            let root = tree.root().to_owned();
-            Err(Error::Unmounted { root })
-        } else {
-            state.put_aside("resctrl was unmounted").map_err(Error::from)
-        };
-        if let Err(error) = done {
-            tracing::error!(target: "fairways::actuate", %error, "not restored");
-            restored.failed.push((Thing::Ledger(path), error.to_string()));
-        }
-        restored
+        self.enforcement.close(self.managed)
     }
 
     /// What is not as it should be, though programs are managed; a line each. Usually nothing.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
+        let mut lines: Vec<String> =
+            self.managed.mount.tree.locked.borrow().iter().cloned().collect();
         lines.extend(self.nothing_free());
-        if let Some(Cap { held, lacks, .. }) = self.found.cap {
-            let counted = self.found.offers.counted;
+        if let Some(Cap { held, lacks, .. }) = self.managed.found.cap {
+            let counted = self.managed.found.offers.counted;
             lines.push(format!(
                 "only {held} of {counted} classes of service are available: {lacks}"
             ));
         }
-        if self.plans.applied.merged > 0 {
+        if self.managed.plans.applied.merged > 0 {
             lines.push(format!(
                 "too few classes of service: of the plan's, two were made one {} times, and their programs may have more ways or bandwidth than planned",
-                self.plans.applied.merged
+                self.managed.plans.applied.merged
             ));
         }
-        let root = self.found.root_limits();
-        for class in &self.classes.list {
-            let limits = self.found.stricter(&root, &class.set_by_others);
+        let root = self.managed.found.root_limits();
+        for class in &self.managed.classes.list {
+            let limits = self.managed.found.stricter(&root, &class.set_by_others);
             let limits = limits.changed_bandwidths(&root);
             if !limits.is_empty() {
                 let (name, limits) = (&class.name, limits.shown());
                 lines.push(format!("somebody else limits {name} to {limits}: that stays"));
             }
         }
-        for class in self.classes.list.iter().filter(|class| !class.tightened.is_empty()) {
-            let name = |app| self.programs.by_id.get(app).map(|program| program.name.as_str());
+        for class in self.managed.classes.list.iter().filter(|class| !class.tightened.is_empty()) {
+            let name =
+                |app| self.managed.programs.by_id.get(app).map(|program| program.name.as_str());
             let programs: Vec<&str> = class.tightened.iter().filter_map(name).collect();
             lines.push(format!(
                 "too few classes of service: in {} ({}) limits are stricter than where these came from: {}",
@@ -332,9 +280,9 @@ impl Actuator {
                 programs.join(", ")
             ));
         }
-        lines.extend(self.found.without_bandwidth());
-        self.programs.traffic_warnings(&self.found.traffic, &mut lines);
-        self.programs.unreadable(&mut lines);
+        lines.extend(self.managed.found.without_bandwidth());
+        self.managed.programs.traffic_warnings(&self.managed.found.traffic, &mut lines);
+        self.managed.programs.unreadable(&mut lines);
         lines
     }
 
@@ -342,49 +290,49 @@ impl Actuator {
     /// groups (`mbm_assign_mode`); empty where hardware gives them out.
     #[must_use]
     pub fn traffic_counters(&self) -> Vec<(u32, Ids)> {
-        self.programs.counters(&self.found.traffic)
+        self.managed.programs.counters(&self.managed.found.traffic)
     }
 
     /// What devices fill of each cache under a class of their own (`io_alloc_cbm`), by resctrl's id
     /// of it, as last looked at; none where they have no such class.
     #[must_use]
     pub fn io_masks(&self) -> Option<&BTreeMap<u32, WayMask>> {
-        self.found.survey.io.as_ref()
+        self.managed.found.survey.io.as_ref()
     }
 
     /// The events that packages count for groups, such as `core_energy`; none where they do not.
     #[must_use]
     pub fn package_events(&self) -> &[String] {
-        &self.found.survey.package_events
+        &self.managed.found.survey.package_events
     }
 
     /// What packages had counted of a program at the last [`look`](Self::look).
     #[must_use]
     pub fn package_counts(&self, app: AppId) -> PackageCounts {
-        self.programs.package_counts(app)
+        self.managed.programs.package_counts(app)
     }
 
     /// How memory traffic is counted.
     #[must_use]
     pub const fn traffic(&self) -> &CountedTraffic {
-        &self.found.traffic
+        &self.managed.found.traffic
     }
 
     /// Classes of service: those of every domain, for a task has one for all.
     #[must_use]
     pub fn closids(&self) -> Ids {
-        let Findings { survey, offers, .. } = &self.found;
+        let Findings { survey, offers, .. } = &self.managed.found;
         let (all, offered) = (survey.closids.into(), u64::from(offers.classes));
-        Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
+        Ids::new(all, self.managed.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
     /// Monitoring ids; `None` where this host has none, or does not show how many. The kernel does
     /// not show which ids it keeps back until their lines are gone: those are counted as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
-        let survey = &self.found.survey;
+        let survey = &self.managed.found.survey;
         let others = 1 + survey.foreign.len() + survey.monitors.len();
-        let used = self.programs.made_monitors() + self.classes.list.len();
+        let used = self.managed.programs.made_monitors() + self.managed.classes.list.len();
         let all = survey.rmids()?;
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
@@ -393,17 +341,12 @@ impl Actuator {
     /// fails counts again.
     #[must_use]
     pub const fn errors(&self) -> &Errors {
-        &self.mount.errors
+        &self.managed.mount.errors
     }
 
     /// Counts a failure.
     pub fn erred(&mut self, error: &Error) {
-        self.mount.errors.came(error);
-    }
-
-    /// Whether a group of this name is one of this actuator's.
-    pub(crate) fn is_ours(&self, name: &str) -> bool {
-        self.classes.get(name).is_some() || self.programs.have_group(name)
+        self.managed.mount.errors.came(error);
     }
 }
 

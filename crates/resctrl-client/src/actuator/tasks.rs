@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use fairways_core::AppId;
 
 use super::Actuator;
+use super::managed::ManagedResctrl;
 use crate::error::Error;
 use crate::groups::program::Program;
 use crate::offer::foreign::{residents, residents_by_cpu};
@@ -40,9 +41,9 @@ impl Actuator {
     /// If a thread can't be moved that runs; the program is known then, and [`tasks`](Self::tasks)
     /// may be tried again.
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
-        self.programs.by_id.insert(app, Program::new(app, name));
+        self.managed.programs.by_id.insert(app, Program::new(app, name));
         let _lock = self.lock_for(app, tasks)?;
-        let monitored = self.enforcement.monitor(self, app)?;
+        let monitored = self.enforcement.monitor(&mut self.managed, app)?;
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
@@ -53,33 +54,35 @@ impl Actuator {
     /// If it is not managed, or something can't be put back; it is not managed any longer then, and
     /// what is left is restored on exit.
     pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
-        let program = self.programs.get(app)?;
+        let program = self.managed.programs.get(app)?;
         if !program.adopted.is_empty()
-            && let Err(error) = self.programs.give_back_with(&mut self.mount, app, None)
+            && let Err(error) =
+                self.managed.programs.give_back_with(&mut self.managed.mount, app, None)
         {
             // It is tried again on exit.
             tracing::error!(target: "fairways::actuate", app = app.0, %error, "monitoring groups not given back");
-            self.mount.errors.came(&error);
+            self.managed.mount.errors.came(&error);
         }
-        let program = self.programs.get(app)?;
+        let program = self.managed.programs.get(app)?;
         let mut threads = program.placed.clone();
         if program.monitored {
-            threads.extend(self.mount.tree.members(&program.group())?);
+            threads.extend(self.managed.mount.tree.members(&program.group())?);
         }
         let threads: Vec<i32> = threads.into_iter().collect();
-        let Self { enforcement, mount, programs, .. } = self;
+        let Self { enforcement, managed, .. } = self;
+        let ManagedResctrl { mount, programs, .. } = managed;
         let released = enforcement.release(programs, mount, app, &threads);
-        self.plans.forget(app);
-        let Some(mut program) = self.programs.by_id.remove(&app) else { return released };
-        let _lock = self.mount.lock()?;
-        program.end_stays(&mut self.mount);
+        self.managed.plans.forget(app);
+        let Some(mut program) = self.managed.programs.by_id.remove(&app) else { return released };
+        let _lock = self.managed.mount.lock()?;
+        program.end_stays(&mut self.managed.mount);
         if program.monitored {
-            let inode = self.mount.tree.made(&program.group());
-            self.mount.tree.rmdir(&program.group())?;
-            self.mount.strike_group(&program.name, inode);
+            let inode = self.managed.mount.tree.made(&program.group());
+            self.managed.mount.tree.rmdir(&program.group())?;
+            self.managed.mount.strike_group(&program.name, inode);
         }
         if !program.class.is_empty() {
-            self.classes.tidy(&mut self.mount, &self.programs);
+            self.managed.classes.tidy(&mut self.managed.mount, &self.managed.programs);
         }
         released
     }
@@ -100,7 +103,7 @@ impl Actuator {
         for pass in 0..PASSES {
             listed.clear();
             list(&mut listed);
-            let program = self.programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+            let program = self.managed.programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
             if !program.uncounted.is_empty() {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.uncounted.retain(|thread| now.contains(thread));
@@ -114,10 +117,11 @@ impl Actuator {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.others.retain(|thread, _| now.contains(thread));
                 let left: Vec<i32> = program.placed.difference(&now).copied().collect();
-                let Self { enforcement, mount, programs, .. } = self;
+                let Self { enforcement, managed, .. } = self;
+                let ManagedResctrl { mount, programs, .. } = managed;
                 enforcement.release(programs, mount, app, &left)?;
             }
-            let program = self.programs.get(app)?;
+            let program = self.managed.programs.get(app)?;
             listed.retain(|&thread| !program.knows(thread));
             if listed.is_empty() {
                 break;
@@ -127,7 +131,7 @@ impl Actuator {
             all.moved.extend(some.moved);
             all.others.extend(some.others);
         }
-        let Self { mount, programs, .. } = self;
+        let ManagedResctrl { mount, programs, .. } = &mut self.managed;
         if has_changed || programs.get(app)?.others.is_empty() {
             programs.settle_staying(mount, app)?;
         }
@@ -140,7 +144,7 @@ impl Actuator {
     /// # Errors
     /// As [`tasks`](Self::tasks).
     pub fn add_task(&mut self, app: AppId, thread: i32) -> Result<Moved, Error> {
-        if self.programs.get(app)?.knows(thread) {
+        if self.managed.programs.get(app)?.knows(thread) {
             return Ok(Moved::default());
         }
         let _lock = self.lock_for(app, &[thread])?;
@@ -149,7 +153,7 @@ impl Actuator {
 
     /// The lock, for new threads of a program; without it nothing counts them.
     fn lock_for(&mut self, app: AppId, threads: &[i32]) -> Result<Option<Lock>, Error> {
-        let Self { mount, programs, .. } = self;
+        let ManagedResctrl { mount, programs, .. } = &mut self.managed;
         mount.lock().inspect_err(|_| programs.lose(app, threads))
     }
 
@@ -158,7 +162,9 @@ impl Actuator {
     #[must_use]
     pub fn left(&self, app: AppId) -> BTreeMap<String, usize> {
         let mut left = BTreeMap::new();
-        for group in self.programs.by_id.get(&app).into_iter().flat_map(|of| of.others.values()) {
+        for group in
+            self.managed.programs.by_id.get(&app).into_iter().flat_map(|of| of.others.values())
+        {
             *left.entry(group.clone()).or_default() += 1;
         }
         left
@@ -167,24 +173,25 @@ impl Actuator {
     /// Puts new threads into a program's group, except those that belong to others. Where that
     /// fails, nothing counts those that are left. The caller has the lock.
     fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
-        self.try_to_admit(app, tasks).inspect_err(|_| self.programs.lose(app, tasks))
+        self.try_to_admit(app, tasks).inspect_err(|_| self.managed.programs.lose(app, tasks))
     }
 
     fn try_to_admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
-        let mut group = self.programs.get(app)?.group();
-        let theirs = self.others_threads(&group, tasks)?;
+        let mut group = self.managed.programs.get(app)?.group();
+        let theirs = self.managed.others_threads(&group, tasks)?;
         let (mut others, free): (Vec<i32>, Vec<i32>) =
             tasks.iter().partition(|thread| theirs.contains_key(thread));
         let mut ours = free;
-        let Self { mount, programs, .. } = self;
+        let ManagedResctrl { mount, programs, .. } = &mut self.managed;
         let mut along = programs.adopt(mount, app, &theirs, tasks)?;
         others.retain(|thread| !along.contains(thread));
         // Children of an adopted group's threads are born in it.
         let adopted = programs.adopted_threads(&mount.tree, app)?;
         along.extend(adopted.intersection(&ours.iter().copied().collect()));
         ours.retain(|thread| !along.contains(thread));
-        let is_taken = self.enforcement.take(self, app, &others, &theirs)?;
-        let Self { enforcement, mount, programs, .. } = self;
+        let is_taken = self.enforcement.take(&mut self.managed, app, &others, &theirs)?;
+        let Self { enforcement, managed, .. } = self;
+        let ManagedResctrl { mount, programs, .. } = managed;
         if mount.settings.take_over {
             group = programs.get(app)?.group();
             mount.inherit(&group, &ours)?;
@@ -205,11 +212,12 @@ impl Actuator {
             program.placed.insert(thread);
         }
         program.others.extend(left.iter().cloned());
-        let enforcement = *enforcement;
-        enforcement.count_staying(self, app)?;
+        enforcement.count_staying(managed, app)?;
         Ok(Moved { moved, others: left })
     }
+}
 
+impl ManagedResctrl {
     /// The threads in others' groups; and, where they are left there, those of `tasks` that are in
     /// them by their CPUs.
     fn others_threads(&self, group: &str, tasks: &[i32]) -> Result<HashMap<i32, String>, Error> {

@@ -1,4 +1,4 @@
-//! The hardware's counts of one group: of a program's own, and of groups that are read along with it.
+//! The hardware's counts of one group: a program's own, or one that is read along with it.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;

@@ -1,10 +1,9 @@
-//! One class of service.
+//! One class of service, and the steps by which a plan changes classes.
 
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
-use super::undo::Step;
 use crate::backoff::Backoff;
 use crate::error::Error;
 use crate::offer::findings::Findings;
@@ -124,6 +123,21 @@ impl Class {
         }
         self.now = now;
     }
+}
+
+/// A step of carrying out a plan that was done, by which it is undone.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A class was made.
+    Made(String),
+    /// Masks of a group were changed from these; the root's name is empty.
+    Masks(String, Masks),
+    /// Limits of a class were changed from these.
+    Limits(String, Limits),
+    /// The planned levels of memory bandwidth of a class were changed from these.
+    Levels(String, BTreeMap<u32, BandwidthLevel>),
+    /// A program was moved from this class.
+    Moved(AppId, String),
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use fairways_core::AppId;
 use rustix::io::Errno;
 
+use super::class::Step;
 use super::monitoring_groups::make_monitor;
 use super::programs::Programs;
-use super::undo::Step;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::tree::monitor_in;

@@ -5,10 +5,9 @@ use std::os::fd::OwnedFd;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
-use super::class::Class;
+use super::class::{Class, Step};
 use super::classes::Classes;
 use super::programs::Programs;
-use super::undo::Step;
 use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::offer::findings::Findings;

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::class::Class;
+use super::class::{Class, Step};
 use super::others_changes::{Changes, note};
 use super::programs::Programs;
 use super::traffic_counters::free_new_class;
-use super::undo::Step;
 use crate::error::Error;
 use crate::ledger::MadeGroup;
 use crate::ledger::mount::Mount;

@@ -13,4 +13,3 @@ pub(crate) mod program;
 pub(crate) mod programs;
 pub(crate) mod staying_threads;
 pub(crate) mod traffic_counters;
-pub(crate) mod undo;
