@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Actuator;
 use super::managed::ManagedResctrl;
 use crate::counts::packages::packages;
+use crate::counts::traffic::{are_assigned, read_traffic, say_filtered};
 use crate::error::Error;
 use crate::groups::others_changes::{Changes, note};
 use crate::offer::domain::Offers;
 use crate::offer::foreign::{Foreign, residents};
-use crate::offer::traffic::{are_assigned, read_traffic, say_filtered};
 
 impl Actuator {
     /// Finds out what others have changed: domains that went off line or returned, groups that
@@ -62,7 +62,7 @@ impl Actuator {
         for group in differences(&found.survey.foreign, &survey.foreign) {
             note(&mut pending.others, group);
         }
-        let traffic = read_traffic(&mount.tree, &survey)?;
+        let traffic = read_traffic(&mount.tree, survey.monitoring.as_ref())?;
         let has_other_filters = traffic.filtered != found.traffic.filtered;
         // Another mode begins all counts again.
         if has_other_filters || are_assigned(&traffic) != are_assigned(&found.traffic) {

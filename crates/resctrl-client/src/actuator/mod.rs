@@ -1,18 +1,16 @@
 //! The client itself: what its users call, and what that does to the groups.
 
-pub(crate) mod apply;
-pub(crate) mod carry_out;
 pub(crate) mod dry_run;
 pub(crate) mod enforcement;
 pub(crate) mod look;
 pub(crate) mod managed;
+pub(crate) mod plans;
 pub(crate) mod tasks;
 
 use std::collections::BTreeMap;
 
-use carry_out::Enforced;
 use dry_run::DryRun;
-use enforcement::Enforcement;
+use enforcement::{Enforced, Enforcement};
 use fairways_core::{AppId, WayMask};
 use fairways_ledger::{OpenError, Restored};
 use fairways_linux::topology::Topology;
@@ -22,7 +20,7 @@ use rustix::io::Errno;
 
 use crate::counts::packages::PackageCounts;
 use crate::error::Error;
-use crate::groups::program::{Program, sum};
+use crate::groups::programs::{Program, sum};
 use crate::ledger::mount::Mount;
 use crate::offer::domain::{Cap, Domain};
 use crate::offer::findings::Findings;

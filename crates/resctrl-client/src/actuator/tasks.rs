@@ -7,7 +7,7 @@ use fairways_core::AppId;
 use super::Actuator;
 use super::managed::ManagedResctrl;
 use crate::error::Error;
-use crate::groups::program::Program;
+use crate::groups::programs::Program;
 use crate::offer::foreign::{residents, residents_by_cpu};
 use crate::tree::lock::Lock;
 

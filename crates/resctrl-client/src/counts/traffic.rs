@@ -1,15 +1,20 @@
-//! How memory traffic is counted: by which filters, and whether counters are assigned to groups.
+//! How memory traffic is counted, by which filters and by counters that are assigned to groups or
+//! not; and how long a program has had such a counter.
 
-use fairways_resctrl::language::CountedTraffic;
+use std::collections::BTreeMap;
 
-use super::survey::Survey;
+use fairways_resctrl::language::{CountedTraffic, Monitoring};
+
 use crate::error::Error;
 use crate::tree::Tree;
 use crate::tree::mon_data::COUNTED;
 
 /// Reads how traffic is counted; nothing is read where it can't be changed.
-pub(crate) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffic, Error> {
-    let Some(monitoring) = survey.monitoring.as_ref().filter(|of| of.can_count_otherwise) else {
+pub(crate) fn read_traffic(
+    tree: &Tree,
+    monitoring: Option<&Monitoring>,
+) -> Result<CountedTraffic, Error> {
+    let Some(monitoring) = monitoring.filter(|of| of.can_count_otherwise) else {
         return Ok(CountedTraffic::default());
     };
     let mut failed = None;
@@ -41,4 +46,33 @@ pub(crate) fn say_filtered(traffic: &CountedTraffic) {
 /// Whether counters are assigned to groups now.
 pub(crate) fn are_assigned(traffic: &CountedTraffic) -> bool {
     traffic.counters.as_ref().is_some_and(|counters| counters.free.is_some())
+}
+
+/// The readings after which a program has had two whole windows with its counter: the window under
+/// way ends, and two more begin and end.
+const READINGS: u32 = 3;
+
+/// The looks after which a program that is not read gives its counter to one that waits.
+const LOOKS: u32 = 30;
+
+/// The time that a program has had a domain's counter.
+#[derive(Debug, Default)]
+pub(crate) struct CounterTurn {
+    pub(crate) readings: u32,
+    pub(crate) looks: u32,
+}
+
+impl CounterTurn {
+    /// Whether the program gives its counter to one that waits.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.readings >= READINGS || self.looks >= LOOKS
+    }
+}
+
+/// Which counters a program has, by domain.
+#[derive(Debug, Default)]
+pub(crate) struct HeldCounters {
+    pub(crate) held: BTreeMap<u32, CounterTurn>,
+    /// The round in which it gave one up.
+    pub(crate) lost: BTreeMap<u32, u64>,
 }

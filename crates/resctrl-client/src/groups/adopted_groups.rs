@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use fairways_core::AppId;
 use rustix::io::Errno;
 
-use super::program::{Adopted, Program};
-use super::programs::Programs;
+use super::counted_groups::Adopted;
+use super::programs::{Program, Programs};
 use crate::error::Error;
 use crate::ledger::BorrowedGroup;
 use crate::ledger::borrowed_groups::{NAMES, to_root};

@@ -3,7 +3,7 @@
 use fairways_core::AppId;
 use rustix::io::Errno;
 
-use super::class::Step;
+use super::classes::Step;
 use super::monitoring_groups::make_monitor;
 use super::programs::Programs;
 use crate::error::Error;

@@ -5,8 +5,7 @@ use std::os::fd::OwnedFd;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
-use super::class::{Class, Step};
-use super::classes::Classes;
+use super::classes::{Class, Classes, Step};
 use super::programs::Programs;
 use crate::error::Error;
 use crate::ledger::mount::Mount;

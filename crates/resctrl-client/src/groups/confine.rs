@@ -1,7 +1,7 @@
 //! What others are confined to: the programs in the root's group, and devices (`io_alloc_cbm`). It
 //! is written down before it is changed.
 
-use super::class::{Class, Step};
+use super::classes::{Class, Step};
 use crate::error::Error;
 use crate::ledger::mount::Mount;
 use crate::ledger::note_change;

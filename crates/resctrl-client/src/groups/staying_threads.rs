@@ -16,9 +16,9 @@ use fairways_linux::stat::started;
 use fairways_linux::topology::listed;
 use rustix::io::Errno;
 
+use super::counted_groups::StayingThreads;
 use super::monitoring_groups::make_monitor;
-use super::program::{Program, StayingThreads};
-use super::programs::Programs;
+use super::programs::{Program, Programs};
 use super::traffic_counters::count_traffic_of;
 use crate::error::Error;
 use crate::ledger::mount::Mount;

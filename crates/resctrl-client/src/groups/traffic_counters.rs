@@ -10,12 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairways_core::AppId;
 use fairways_resctrl::language::{Assignments, CountedTraffic, TrafficCounters};
 
-use super::program::Program;
-use super::programs::Programs;
-use crate::counts::counter_turns::CounterTurn;
+use super::programs::{Program, Programs};
+use crate::counts::traffic::{CounterTurn, are_assigned};
 use crate::error::Error;
 use crate::ledger::mount::Mount;
-use crate::offer::traffic::are_assigned;
 use crate::tally::Ids;
 use crate::tree::mon_data::COUNTED;
 use crate::tree::of;

@@ -9,7 +9,7 @@ use fairways_resctrl::language::{CountedTraffic, CpuSet};
 use super::bandwidth_domains::without_domain;
 use super::domain::{Cap, Domain, Offers};
 use super::survey::Survey;
-use super::traffic::{read_traffic, say_filtered};
+use crate::counts::traffic::{read_traffic, say_filtered};
 use crate::error::{Error, Scarce};
 use crate::settings::Settings;
 use crate::tree::Tree;
@@ -52,7 +52,7 @@ impl Findings {
         let domains = offers.domains(&survey, tree, &topology);
         let shared = shared(&survey, settings);
         let by_node = false;
-        let traffic = read_traffic(tree, &survey)?;
+        let traffic = read_traffic(tree, survey.monitoring.as_ref())?;
         say_filtered(&traffic);
         let found = Self { survey, topology, offers, cap: None, domains, shared, by_node, traffic };
         found.say_odd_lines(None);

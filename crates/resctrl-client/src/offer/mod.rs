@@ -9,5 +9,4 @@ pub(crate) mod foreign;
 pub mod managers;
 pub(crate) mod shown_caches;
 pub(crate) mod survey;
-pub(crate) mod traffic;
 pub(crate) mod ways;
