@@ -14,25 +14,25 @@ pub fn pause_after(failures: u32) -> Duration {
 
 /// Attempts at one thing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     failures: u32,
     until: Option<Instant>,
 }
 
 impl Backoff {
     /// Whether it is too early for another attempt.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() < until)
     }
 
     /// An attempt failed.
-    pub(super) fn fail(&mut self) {
+    pub(crate) fn fail(&mut self) {
         self.until = Some(Instant::now() + pause_after(self.failures));
         self.failures = self.failures.saturating_add(1);
     }
 
     /// An attempt succeeded, or there is reason to expect that the next one does.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use fairways_core::{AppId, PartitionError};
+use fairways_ledger::{LedgerError, OpenError};
 use fairways_linux::errno;
 use fairways_resctrl::language::LanguageError;
 use rustix::io::Errno;
@@ -75,13 +76,8 @@ pub enum Error {
     #[error("{0}")]
     Busy(String),
     /// The ledger can't be read or written.
-    #[error("{}: {why}", path.display())]
-    State {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// The options of the mount can't be read.
     #[error("{}: {why}: expected the options of the mount", path.display())]
     Mounts {
@@ -97,7 +93,7 @@ pub enum Error {
 
 /// What a class of service takes and cannot get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scarce {
+pub(crate) enum Scarce {
     /// Class ids.
     Classes,
     /// Monitoring ids: each class takes one, as each monitoring group does.
@@ -126,12 +122,12 @@ impl Error {
     }
 
     /// Whether the file or its group is gone.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         matches!(self.errno(), Some(Errno::NOENT | Errno::NODEV))
     }
 
     /// Whether the kernel does not take such a value, whenever it is written.
-    pub(super) fn is_refused_value(&self) -> bool {
+    pub(crate) fn is_refused_value(&self) -> bool {
         let errors = [Errno::INVAL, Errno::OPNOTSUPP, Errno::PERM, Errno::ACCESS];
         self.errno().is_some_and(|errno| errors.contains(&errno))
     }
@@ -139,7 +135,7 @@ impl Error {
     /// What a class of service could not get, by `info/last_cmd_status`; `None` if that is not the
     /// reason. After EBUSY, monitoring ids come back by themselves, once the cache has forgotten
     /// them.
-    pub(super) fn scarce(&self) -> Option<Scarce> {
+    pub(crate) fn scarce(&self) -> Option<Scarce> {
         let Self::Io { errno, status, .. } = self else { return None };
         let says = [("Out of RMIDs", Scarce::Monitors), ("Out of CLOSIDs", Scarce::Classes)];
         let said = says.into_iter().find(|(line, _)| status.iter().any(|of| of == line));
@@ -149,31 +145,9 @@ impl Error {
 
     /// Whether the class of service or the monitoring id that it needs is not available now
     /// (`closid_alloc`, `alloc_rmid`).
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         matches!(self.errno(), Some(Errno::NOSPC | Errno::BUSY))
     }
-}
-
-/// Why a host's cache can't be managed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// This host is not able to; with the remedy, if there is one.
-    #[error("{0}")]
-    NotSupported(String),
-    /// Another manager is in the way.
-    #[error("{0}")]
-    Busy(String),
-    /// What was given can't be used: a state directory that others can write, or one that is for
-    /// another mount.
-    #[error("{0}")]
-    Input(String),
-    /// This user may not.
-    #[error("{0}: expected root, or an owner of resctrl's files")]
-    Permission(Error),
-    /// Anything else.
-    #[error(transparent)]
-    Other(Error),
 }
 
 impl From<Error> for OpenError {
@@ -183,8 +157,11 @@ impl From<Error> for OpenError {
             Error::Locked { .. } => Self::Busy(error.to_string()),
             Error::Elsewhere { .. } => Self::Input(error.to_string()),
             error => match error.errno() {
-                Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Self::Permission(error),
-                _ => Self::Other(error),
+                Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
+                    let needs = "expected root, or an owner of resctrl's files";
+                    Self::Permission(format!("{error}: {needs}"))
+                }
+                _ => Self::Other(error.into()),
             },
         }
     }
@@ -226,7 +203,7 @@ pub enum Refused {
 }
 
 /// As errno(3) names it; a number where no name is known.
-pub(super) fn name(errno: Errno) -> String {
+pub(crate) fn name(errno: Errno) -> String {
     errno::name(errno).map_or_else(|| errno.to_string(), str::to_owned)
 }
 

@@ -15,87 +15,50 @@
 //! - Threads that stay in a class of others are counted by a MON group `fairways.APP-NAME@N` below
 //!   that class. Of a program with a thread that nothing counts, nothing is reported.
 //!
+//! The files are in folders, each of which imports only those before it:
+//!
+//! 1. `tree`: resctrl's files. How groups are listed, read, written and locked, and the lines of a
+//!    `schemata` with masks.
+//! 2. `counts`: what files of events show: occupancy, traffic, energy.
+//! 3. `ledger`: what is written down before it is changed; recovery, and putting back.
+//! 4. `offer`: what exists, what others have of it, and which ways and classes can be given out.
+//! 5. `plan`: from policies' plans to classes with masks, and the limits that these must keep.
+//! 6. `groups`: classes, monitoring groups, and the threads in them.
+//! 7. `actuator`: what users of this crate call. A plan is carried out, or in a dry run logged.
+//!
+//! Beside them, and below all of them, are errors, settings, counts of failures, and pauses between
+//! attempts.
+//!
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.
 
 mod actuator;
-mod added_counts;
-mod adopt;
-mod adopted;
-mod applied;
-mod apply;
 mod backoff;
-pub mod bandwidth_domains;
-mod borrowed_groups;
-mod changes;
-mod claims;
-mod class;
-mod classes;
-mod confine;
-mod confine_io;
-mod counter_turns;
-mod counters;
-mod domain;
-mod dry_run;
-mod energy;
-mod enforced;
-mod enforcement;
+mod counts;
 mod error;
-mod events;
-mod findings;
-mod foreign;
-mod io_fills;
+mod groups;
 mod ledger;
-mod leftover;
-mod limiting;
-mod limits;
-mod lock;
-mod look;
-pub mod managers;
-mod masks;
-mod monitored;
-mod monitors;
-mod mount;
-mod moving;
 mod offer;
-mod packages;
-mod places;
-mod program;
-mod programs;
-mod put_back;
-mod recover;
-mod refine;
-mod release;
-mod restored;
+mod plan;
 mod settings;
-mod shown_caches;
-mod staying_threads;
-mod stays;
-mod step;
-pub mod store;
-mod survey;
-mod taken_threads;
 mod tally;
-mod tasks;
-mod threads;
 mod tree;
-mod withheld;
-mod write_masks;
 
 pub use actuator::Actuator;
-pub use applied::{Applied, Placed};
+pub use actuator::tasks::{Added, Moved};
 pub use backoff::pause_after;
-pub use changes::Changes;
-pub use claims::Claims;
-pub use domain::Domain;
-pub use error::{Error, OpenError, Refused};
-pub use foreign::Foreign;
+pub use counts::counted_events::counted_events;
+pub use counts::packages::PackageCounts;
+pub use error::{Error, Refused};
+pub use fairways_ledger::{OpenError, Restored, Thing};
+pub use groups::others_changes::Changes;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use ledger::fuzz;
-pub use monitored::counted_events;
-pub use packages::PackageCounts;
-pub use recover::restore;
-pub use restored::{Restored, Thing};
+pub use ledger::recover::restore;
+pub use offer::claims::Claims;
+pub use offer::domain::Domain;
+pub use offer::foreign::Foreign;
+pub use offer::shown_caches::ShownCaches;
+pub use offer::{bandwidth_domains, managers};
+pub use plan::outcome::{Applied, Placed};
 pub use settings::Settings;
-pub use shown_caches::ShownCaches;
 pub use tally::{Errors, Ids};
-pub use tasks::{Added, Moved};

@@ -19,7 +19,7 @@ pub struct Ids {
 
 impl Ids {
     /// The counts, of `all` ids.
-    pub(super) fn new(all: u64, used: u64, others: u64) -> Self {
+    pub(crate) fn new(all: u64, used: u64, others: u64) -> Self {
         Self { used, others, free: all.saturating_sub(used + others) }
     }
 }
@@ -35,7 +35,7 @@ impl Errors {
     }
 
     /// Counts an error of resctrl's.
-    pub(super) fn came(&mut self, error: &Error) {
+    pub(crate) fn came(&mut self, error: &Error) {
         let word = match error {
             Error::Io { errno, .. } => return self.one(name(*errno)),
             Error::Text { .. } => "text",
@@ -44,7 +44,7 @@ impl Errors {
             Error::Overwritten { .. } => "overwritten",
             Error::Locked { .. } => "locked",
             Error::Busy(_) => "busy",
-            Error::State { .. } | Error::Elsewhere { .. } => "ledger",
+            Error::Ledger(_) | Error::Elsewhere { .. } => "ledger",
             Error::Mounts { .. } => "mounts",
             Error::Unknown(_) => "unknown",
         };
@@ -52,7 +52,7 @@ impl Errors {
     }
 
     /// Counts why a plan could not be carried out, if that was an error.
-    pub(super) fn refused(&mut self, why: &Refused) {
+    pub(crate) fn refused(&mut self, why: &Refused) {
         match why {
             Refused::Failed(error) | Refused::Halfway { why: error, .. } => self.came(error),
             Refused::Exhausted(_) => self.came_from_system(&Errno::NOSPC.into()),

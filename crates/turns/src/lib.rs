@@ -16,8 +16,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters, CpuSet};
-
-use fairways_resctrl_client::Restored;
+use fairways_ledger::Restored;
 
 pub use affinity::Affinity;
 pub use settings::Settings;

@@ -8,8 +8,8 @@ use fairways_perf::events::ProcessorEvents;
 /// How threads are scheduled without a scheduler of our own, and where the ledger is.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The directory for what is to be restored
-    /// ([`Settings::state`](fairways_resctrl_client::Settings::state)).
+    /// The directory for what is to be restored; made if it is missing. It must outlive the
+    /// process, and need not outlive the boot.
     pub state: PathBuf,
     /// The file whose text differs from one boot to the next.
     pub boot_id: PathBuf,

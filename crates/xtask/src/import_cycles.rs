@@ -201,6 +201,31 @@ fn every_cycle_has_a_reason() {
     assert_eq!(found, known);
 }
 
+/// The folders of resctrl's client import only those that its page names before them, and files
+/// beside the folders import none of them.
+#[test]
+fn the_client_of_resctrl_has_its_folders_in_order() {
+    fn place(name: &str, order: &[String]) -> Option<usize> {
+        order.iter().position(|folder| folder == name)
+    }
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../resctrl-client/src");
+    let page = fs::read_to_string(src.join("lib.rs")).unwrap();
+    let line = Regex::new(r"(?m)^//! \d\. `(\w+)`: ").unwrap();
+    let order: Vec<String> = line.captures_iter(&page).map(|line| line[1].to_owned()).collect();
+    let entries = fs::read_dir(&src).unwrap().map(|entry| entry.unwrap());
+    let folders: BTreeSet<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(folders, order.iter().cloned().collect());
+    for (module, others) in CrateCode::read(&src).imports() {
+        for other in others.iter().filter(|other| other.len() == 1) {
+            let is_before = place(&other[0], &order) <= place(&module[0], &order);
+            assert!(is_before, "{} imports {}", module[0], other[0]);
+        }
+    }
+}
+
 #[test]
 fn a_circle_is_found_through_exports_and_folders() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fairways_host::machine::{Successors, Turns};
+use fairways_ledger::{OpenError, Restored};
 use fairways_perf::events::ProcessorEvents;
-use fairways_resctrl_client::{OpenError, Restored};
 use fairways_turns::{Affinity, Scheduler, Settings};
 use tracing::warn;
 

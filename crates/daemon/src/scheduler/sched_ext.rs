@@ -6,9 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter, Counters, CpuSet};
+use fairways_ledger::{OpenError, Restored};
 use fairways_perf::events;
 use fairways_perf::on_cpus;
-use fairways_resctrl_client::{OpenError, Restored};
 use fairways_sched_ext as kernel;
 use fairways_turns::ledger::Ledger;
 use fairways_turns::{Given, Scheduler, Settings, Turn, TurnReport, Who};

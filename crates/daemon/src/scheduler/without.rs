@@ -1,6 +1,6 @@
 //! Stands in for the scheduler in the kernel where this program was built without it.
 
-use fairways_resctrl_client::OpenError;
+use fairways_ledger::OpenError;
 use fairways_turns::{Scheduler, Settings};
 
 const WHY: &str = "this fairways was built without it (cargo build --features sched-ext)";

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use fairways_core::CpuSet;
-use fairways_resctrl_client::{OpenError, Restored};
+use fairways_ledger::{OpenError, Restored};
 
 use super::super::ledger::Ledger;
 use super::super::{Settings, policy, thread};

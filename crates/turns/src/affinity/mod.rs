@@ -33,10 +33,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::{AppId, CpuSet};
+use fairways_ledger::{OpenError, Restored};
 use fairways_linux::topology;
 use fairways_perf::events::{self, Cpu, Vendor};
 use fairways_perf::switches::{Stay, Switches, now};
-use fairways_resctrl_client::{OpenError, Restored};
 use rustix::thread::{CapabilitySet, capabilities};
 use rustix::time::{ClockId, clock_getres};
 

@@ -1,7 +1,7 @@
 //! What the ledger records about threads.
 
 use fairways_core::CpuSet;
-use fairways_resctrl_client::store::Book;
+use fairways_ledger::Book;
 use serde::{Deserialize, Serialize};
 
 use super::Key;

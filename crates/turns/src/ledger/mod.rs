@@ -9,13 +9,11 @@ mod entry;
 mod restorer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs;
 use std::path::PathBuf;
 
 use fairways_core::CpuSet;
+use fairways_ledger::{LedgerError, OTHER_BOOT, OpenError, Restored, State, boot};
 use fairways_linux::stat::started;
-use fairways_resctrl_client::store::State;
-use fairways_resctrl_client::{Error, OpenError, Restored};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -44,15 +42,13 @@ impl Ledger {
     /// If the directory can't be used, or another fairways uses it.
     pub fn open(settings: &Settings) -> Result<(Self, Restored), OpenError> {
         let (mut state, found) = State::<Changes>::open(&settings.state)?;
-        let boot = fs::read_to_string(&settings.boot_id)
-            .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
-        let boot = boot.trim().to_owned();
+        let boot = boot(&settings.boot_id)?;
         let mut ledger = Changes { version: VERSION, boot: boot.clone(), threads: Vec::new() };
         if let Some(found) = found.ledger {
             if found.boot == boot {
                 ledger = found;
             } else {
-                state.put_aside("it is of another boot")?;
+                state.put_aside(OTHER_BOOT)?;
             }
         }
         state.ledger = ledger;
@@ -73,14 +69,14 @@ impl Ledger {
     ///
     /// # Errors
     /// If it can't be written; nothing may be changed then.
-    pub fn policy(&mut self, threads: &[(i32, i32, i32)]) -> Result<(), Error> {
+    pub fn policy(&mut self, threads: &[(i32, i32, i32)]) -> Result<(), LedgerError> {
         let change =
             |&(thread, before, ours): &(i32, i32, i32)| (thread, Change::Policy(before, ours));
         self.record(&threads.iter().map(change).collect::<Vec<_>>())
     }
 
     /// Records what is about to be changed, all at once; threads that have ended are skipped.
-    pub(super) fn record(&mut self, changes: &[(i32, Change)]) -> Result<(), Error> {
+    pub(super) fn record(&mut self, changes: &[(i32, Change)]) -> Result<(), LedgerError> {
         let (proc, since) = (&self.proc, ticks());
         self.state.record(|ledger| {
             let keys = ledger.threads.iter().map(Entry::key);
@@ -160,16 +156,16 @@ impl Ledger {
     ///
     /// # Errors
     /// If the ledger can't be written; the threads are put back nevertheless.
-    pub fn end(&mut self, threads: &[i32]) -> Result<Restored, Error> {
+    pub fn end(&mut self, threads: &[i32]) -> Result<Restored, LedgerError> {
         self.end_where(|entry| threads.contains(&entry.thread))
     }
 
     /// As [`end`](Self::end), for exactly these threads.
-    pub(super) fn end_those(&mut self, threads: &HashSet<Key>) -> Result<Restored, Error> {
+    pub(super) fn end_those(&mut self, threads: &HashSet<Key>) -> Result<Restored, LedgerError> {
         self.end_where(|entry| threads.contains(&entry.key()))
     }
 
-    fn end_where(&mut self, is_over: impl Fn(&Entry) -> bool) -> Result<Restored, Error> {
+    fn end_where(&mut self, is_over: impl Fn(&Entry) -> bool) -> Result<Restored, LedgerError> {
         let mut restored = Restored::default();
         let mut entries = std::mem::take(&mut self.state.ledger.threads);
         let mut left = BTreeSet::new();
@@ -206,7 +202,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If the ledger can't be written.
-    pub fn forget(&mut self, threads: &[i32]) -> Result<(), Error> {
+    pub fn forget(&mut self, threads: &[i32]) -> Result<(), LedgerError> {
         self.state.record(|ledger| ledger.threads.retain(|entry| !threads.contains(&entry.thread)))
     }
 
@@ -214,7 +210,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If the ledger can't be written; all are put back nevertheless.
-    pub fn end_all(&mut self) -> Result<Restored, Error> {
+    pub fn end_all(&mut self) -> Result<Restored, LedgerError> {
         let mut restored = Restored::default();
         let entries = &self.state.ledger.threads;
         let is_left =
@@ -224,7 +220,7 @@ impl Ledger {
         self.finish(left, restored)
     }
 
-    fn finish(&mut self, left: Vec<Entry>, restored: Restored) -> Result<Restored, Error> {
+    fn finish(&mut self, left: Vec<Entry>, restored: Restored) -> Result<Restored, LedgerError> {
         for (thing, why) in &restored.failed {
             tracing::error!(target: "fairways::schedule", %thing, why, "not restored");
         }
@@ -254,7 +250,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
 /// Reads any bytes as the ledger of threads (fuzz/README.md).
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn fuzz(bytes: &[u8]) {
-    fairways_resctrl_client::store::fuzz::any::<Changes>(bytes);
+    fairways_ledger::fuzz::any::<Changes>(bytes);
 }
 
 #[cfg(test)]

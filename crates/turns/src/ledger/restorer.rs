@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use fairways_core::CpuSet;
+use fairways_ledger::{Restored, Thing};
 use fairways_linux::numbers;
 use fairways_linux::stat::started;
-use fairways_resctrl_client::{Restored, Thing};
 use rustix::io::Errno;
 
 use super::super::policy;

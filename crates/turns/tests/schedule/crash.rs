@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fairways_core::AppId;
+use fairways_ledger::Restored;
 use fairways_needs::{Need, has as meets};
-use fairways_resctrl_client::Restored;
 use fairways_turns::ledger::restore;
 use fairways_turns::{Affinity, Scheduler as _, Settings, TurnReport};
 

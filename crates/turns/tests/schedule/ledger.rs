@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
+use fairways_ledger::Thing;
 use fairways_needs::{Need, has as meets};
-use fairways_resctrl_client::Thing;
 use fairways_turns::ledger::{Ledger, restore};
 use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::fs::inotify;

@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, CpuSet};
+use fairways_ledger::Thing;
 use fairways_needs::{Need, has as meets, withheld};
-use fairways_resctrl_client::Thing;
 use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::process::Pid;
 
