@@ -1,7 +1,7 @@
 //! The parser of profiles files, on any bytes.
 #![no_main]
 
-#[path = "../../crates/profiles/tests/checks/mod.rs"]
+#[path = "../../crates/lab/profiles/tests/checks/mod.rs"]
 mod checks;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::profiles(bytes));

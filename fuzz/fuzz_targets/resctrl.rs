@@ -2,9 +2,9 @@
 #![no_main]
 #![allow(dead_code)] // What the project's own tests use of these is more.
 
-#[path = "../../crates/resctrl-rules/tests/rules/shell.rs"]
+#[path = "../../crates/lab/resctrl-rules/tests/rules/shell.rs"]
 mod shell;
-#[path = "../../crates/resctrl-rules/tests/rules/sound.rs"]
+#[path = "../../crates/lab/resctrl-rules/tests/rules/sound.rs"]
 mod sound;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sound::writes(bytes));

@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// The program's sources, as patterns for git. A change in them makes cargo compile the program
 /// anyway (except in the few crates of tests), so watching them costs nothing.
-const SOURCES: [&str; 4] = ["crates/*/src/*", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock"];
+const SOURCES: [&str; 4] =
+    ["crates/*/*/src/*", "crates/*/*/Cargo.toml", "Cargo.toml", "Cargo.lock"];
 
 fn main() {
     let version = env!("CARGO_PKG_VERSION");
@@ -44,7 +45,7 @@ fn is_commit(text: &str) -> bool {
 /// The commit that git reports, with `-dirty` if a source differs from it. `None` in a repository
 /// that has more than this workspace: its commits are about other things, too.
 fn commit() -> Option<String> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().ok()?;
     let top = PathBuf::from(git(&workspace, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != workspace {
         return None;

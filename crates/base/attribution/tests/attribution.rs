@@ -453,7 +453,7 @@ fn losses_of_late_are_of_the_last_span_or_two() {
     assert_eq!(found.count_total, 0);
 }
 
-/// `crates/policy/tests/allocation.rs` promises the same of policies.
+/// `crates/base/policy/tests/allocation.rs` promises the same of policies.
 #[test]
 fn nothing_is_allocated_when_warm() {
     let mut all = beside_a_stream(100);

@@ -17,7 +17,7 @@ pub trait Policy {
 
 /// A system on which programs share a cache: a host, a model or a chip.
 ///
-/// Every machine keeps these promises (`crates/conformance` checks them):
+/// Every machine keeps these promises (`crates/proof/conformance` checks them):
 /// - The first event is [`Event::Machine`]. Time never goes back. Every plan is answered before any
 ///   other event, several plans in their order ([`Event::Applied`], [`Event::Refused`]). At one
 ///   instant, windows that ended come before all other events; the alarm comes last.

@@ -5,8 +5,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{MANUAL, files, see_also, source, tidy};
 
-const PAGE: &str = include_str!("../../../docs/config.md");
-const EXAMPLE: &str = include_str!("../../../docs/config.in/fairways.toml");
+const PAGE: &str = include_str!("../../../../docs/config.md");
+const EXAMPLE: &str = include_str!("../../../../docs/config.in/fairways.toml");
 
 /// The page.
 pub(super) fn page(date: &str) -> String {

@@ -22,7 +22,7 @@ use fairways_policy::{POLICIES, descriptor};
 const SOURCES: &str = include_str!("defaults.toml");
 
 /// The file that has them, for messages.
-const FILE: &str = "crates/policy/tests/defaults.toml";
+const FILE: &str = "crates/base/policy/tests/defaults.toml";
 
 /// A table of the file.
 struct SourceTable {

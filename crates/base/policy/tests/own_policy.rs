@@ -14,7 +14,7 @@ mod climb;
 
 #[test]
 fn the_page_shows_what_the_example_prints() {
-    let page = include_str!("../../../docs/own-policy.md");
+    let page = include_str!("../../../../docs/own-policy.md");
     let plans = climb::plans();
     assert!(page.contains(&format!("--example climb\n```\n\n```text\n{plans}```")), "{plans}");
 }

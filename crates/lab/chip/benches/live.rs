@@ -2,8 +2,8 @@
 //! thread, without the program's under QEMU.
 //!
 //! `cargo bench -p fairways-chip --bench live -- COMMAND…`, which needs qemu-user. Chips: that of
-//! `against_cachegrind` (crates/fairways/examples) with 16 ways, and Skylake, with an L2. Prints
-//! CSV.
+//! `against_cachegrind` (crates/server/fairways/examples) with 16 ways, and Skylake, with an L2.
+//! Prints CSV.
 
 #![allow(clippy::print_stdout)]
 

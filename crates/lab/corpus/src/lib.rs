@@ -47,9 +47,9 @@ impl CorpusMachine {
 #[must_use]
 pub const fn profiles(machine: CorpusMachine) -> &'static str {
     match machine {
-        CorpusMachine::Skylake => include_str!("../../../corpus/profiles/skylake.csv"),
-        CorpusMachine::Broadwell => include_str!("../../../corpus/profiles/broadwell.csv"),
-        CorpusMachine::Small => include_str!("../../../corpus/profiles/small.csv"),
+        CorpusMachine::Skylake => include_str!("../../../../corpus/profiles/skylake.csv"),
+        CorpusMachine::Broadwell => include_str!("../../../../corpus/profiles/broadwell.csv"),
+        CorpusMachine::Small => include_str!("../../../../corpus/profiles/small.csv"),
     }
 }
 
@@ -110,7 +110,7 @@ impl ListedProgram {
 }
 
 static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
-    let text = include_str!("../../../corpus/programs.toml");
+    let text = include_str!("../../../../corpus/programs.toml");
     toml::from_str(text).expect("a test reads the same text")
 });
 

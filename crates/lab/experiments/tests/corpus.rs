@@ -20,7 +20,7 @@ fn table(machine: CorpusMachine) -> ProfileTable {
 }
 
 fn mixes(table: &ProfileTable) -> Vec<Mix> {
-    let text = include_bytes!("../../../corpus/mixes.csv");
+    let text = include_bytes!("../../../../corpus/mixes.csv");
     read_mixes(text, "mixes.csv", |name| table.find(name)).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn fairways_plans_what_the_optimum_does() {
 /// What `docs/policies/fairways-worst.md` says of plans that the model scores.
 #[test]
 fn the_page_of_the_worst_mixes_is_current() {
-    let page = include_str!("../../../docs/policies/fairways-worst.md");
+    let page = include_str!("../../../../docs/policies/fairways-worst.md");
     let (mut known, mut bandwidth, mut rows) = (None, None, 0);
     for line in page.lines() {
         if let Some(heading) = line.strip_prefix("## ") {

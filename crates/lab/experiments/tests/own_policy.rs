@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-#[path = "../../policy/examples/climb/policy.rs"]
+#[path = "../../../base/policy/examples/climb/policy.rs"]
 mod climb;
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn ways_climb_to_programs_that_gain_and_no_program_is_harmed() {
         assert!(climb[program].0 > 0.97 * stock[program].0, "{program}: {stock:?} {climb:?}");
     }
     assert!(climb[1..4].iter().all(|(_, ways)| climb[0].1 > *ways), "{climb:?}");
-    let page = include_str!("../../../docs/own-policy.md");
+    let page = include_str!("../../../../docs/own-policy.md");
     for (program, (stock, climb)) in PROGRAMS.iter().zip(stock.iter().zip(&climb)) {
         let row = format!("| `{program}` | {:.2} | {:.2} | {} |", stock.0, climb.0, climb.1);
         assert!(page.contains(&row), "docs/own-policy.md has no row {row}");

@@ -21,7 +21,7 @@ const STREAMS: [&str; 4] = ["ngspice", "bzip2", "glpsol", "gpmetis"];
 const BAND: f64 = 0.05;
 
 fn job(name: &str) -> Job {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/streams");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/streams");
     let text = format!("stream:{}", folder.join(format!("{name}.stream")).display());
     let phases = parse(&text, |_| None).expect("a stream of the corpus").into_iter();
     let phases = phases

@@ -11,7 +11,7 @@ use fairways_profiles::{read_mixes, read_table};
 
 /// The folder `shared` beside the project, or the one that `FAIRWAYS_SHARED` names.
 fn shared() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
     let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from);
     if folder.join("golden/optimum.csv").is_file() {
         return Some(folder);

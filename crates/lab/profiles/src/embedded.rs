@@ -45,7 +45,7 @@ mod tests {
         assert!(
             EMBEDDED_CSV == embedded_csv(),
             "data/embedded.csv is stale: cargo run -p fairways-profiles --example generate > \
-             crates/profiles/data/embedded.csv"
+             crates/lab/profiles/data/embedded.csv"
         );
         assert_eq!((embedded().names().len(), embedded().ways().get()), (30, 20));
     }

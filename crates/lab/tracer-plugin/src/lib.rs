@@ -1,5 +1,5 @@
 //! The plugin for QEMU's user mode: hands the memory accesses of each thread of a program to its
-//! ring (`crates/tracer`).
+//! ring (`crates/lab/tracer`).
 //!
 //! It is loaded as `-plugin FILE,session=PATH,self=FILE,qemu=PATH`.
 

@@ -1,10 +1,10 @@
 //! The memory accesses of an unmodified program, reference by reference.
 //!
-//! A program runs under QEMU's user mode, into which a plugin (`crates/tracer-plugin`) is loaded.
-//! Each of its threads writes the lines that it uses, and the number of instructions it ran, to a
-//! ring of its own in memory that is shared with the reader; the reader ([`TracedProgram`], with
-//! the feature `launch`) takes them out at its own pace, and a thread whose ring is full waits. So
-//! the program runs as fast as the reader lets it.
+//! A program runs under QEMU's user mode, into which a plugin (`crates/lab/tracer-plugin`) is
+//! loaded. Each of its threads writes the lines that it uses, and the number of instructions it
+//! ran, to a ring of its own in memory that is shared with the reader; the reader
+//! ([`TracedProgram`], with the feature `launch`) takes them out at its own pace, and a thread
+//! whose ring is full waits. So the program runs as fast as the reader lets it.
 //!
 //! - A thread in a system call is asleep: its earlier accesses are visible, and the reader does not
 //!   wait for it. So is one that waits inside QEMU.

@@ -15,7 +15,7 @@ use tar::Archive;
 /// If `fuzz/corpus` has no such archive, or it can't be read.
 #[must_use]
 pub fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus");
     let path = folder.join(format!("{target}.tar.gz"));
     let file = File::open(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     let mut archive = Archive::new(GzDecoder::new(file));

@@ -69,7 +69,7 @@ impl Lab {
     /// Where kernels are kept: `FAIRWAYS_KERNEL_LAB`, or `target/kernel-lab` in the workspace.
     #[must_use]
     pub fn cache() -> PathBuf {
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kernel-lab");
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/kernel-lab");
         env::var_os("FAIRWAYS_KERNEL_LAB").map_or(workspace, PathBuf::from)
     }
 

@@ -330,9 +330,9 @@ mod tests {
 
     #[test]
     fn the_corpus_is_well_formed() {
-        let text = include_str!("../../../corpus/programs.toml");
+        let text = include_str!("../../../../corpus/programs.toml");
         let corpus: CorpusManifest = toml::from_str(text).expect("corpus/programs.toml");
-        let inputs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/inputs");
+        let inputs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../corpus/inputs");
         for program in &corpus.program {
             for file in program.inputs.iter().chain(&program.stdin) {
                 let is_made = corpus.input.iter().any(|input| input.file == *file);
@@ -350,9 +350,9 @@ mod tests {
     #[test]
     fn the_mixes_are_those_that_are_committed() {
         let corpus: CorpusManifest =
-            toml::from_str(include_str!("../../../corpus/programs.toml")).expect("a corpus");
+            toml::from_str(include_str!("../../../../corpus/programs.toml")).expect("a corpus");
         let names = corpus.program.iter().map(|program| program.name.as_str()).collect();
-        assert_eq!(mixes(names), include_str!("../../../corpus/mixes.csv"));
+        assert_eq!(mixes(names), include_str!("../../../../corpus/mixes.csv"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use super::import_cycles::CrateCode;
+use super::wall::{CrateFolder, crates};
 
 /// The crates with flags of their own, and the one that describes them.
 const WITH_CLAP: [&str; 4] = ["fairways", "kernel-lab", "manual", "xtask"];
@@ -33,21 +34,17 @@ fn modules_with_flags(src: &Path) -> BTreeSet<String> {
 
 #[test]
 fn modules_of_verbs_take_plain_values() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fairways/src");
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/fairways/src");
     assert_eq!(modules_with_flags(&src), BTreeSet::new());
 }
 
 #[test]
 fn crates_of_verbs_have_no_flags() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = BTreeSet::new();
-    for folder in fs::read_dir(crates).unwrap() {
-        let folder = folder.unwrap();
-        let manifest = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
-        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+    for CrateFolder { name, manifest, .. } in crates() {
         let imports = manifest.get("dependencies").and_then(toml::Value::as_table);
         if imports.is_some_and(|imports| imports.contains_key("clap")) {
-            found.insert(folder.file_name().into_string().unwrap());
+            found.insert(name);
         }
     }
     assert_eq!(found, WITH_CLAP.map(str::to_owned).into());

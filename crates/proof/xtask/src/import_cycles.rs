@@ -12,6 +12,8 @@ use std::path::Path;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::wall::{CrateFolder, crates};
+
 /// The content of `import-cycles.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -190,12 +192,9 @@ fn every_cycle_has_a_reason() {
     assert!(known.cycle.iter().all(|cycle| !cycle.reason.is_empty()));
     let known: BTreeSet<(String, BTreeSet<String>)> =
         known.cycle.into_iter().map(|cycle| (cycle.of, cycle.modules)).collect();
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = BTreeSet::new();
-    for folder in fs::read_dir(crates).unwrap() {
-        let folder = folder.unwrap();
-        let name = folder.file_name().into_string().unwrap();
-        let cycles = CrateCode::read(&folder.path().join("src")).cycles();
+    for CrateFolder { name, path, .. } in crates() {
+        let cycles = CrateCode::read(&path.join("src")).cycles();
         found.extend(cycles.into_iter().map(|cycle| (name.clone(), cycle)));
     }
     assert_eq!(found, known);
@@ -208,7 +207,7 @@ fn the_client_of_resctrl_has_its_folders_in_order() {
     fn place(name: &str, order: &[String]) -> Option<usize> {
         order.iter().position(|folder| folder == name)
     }
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../resctrl-client/src");
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/resctrl-client/src");
     let page = fs::read_to_string(src.join("lib.rs")).unwrap();
     let line = Regex::new(r"(?m)^//! \d\. `(\w+)`: ").unwrap();
     let order: Vec<String> = line.captures_iter(&page).map(|line| line[1].to_owned()).collect();

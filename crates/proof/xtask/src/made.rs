@@ -22,7 +22,7 @@ made-middle = ["tables"]
 const FILES: &[(&str, &str)] = &[
     (
         "Cargo.toml",
-        "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 1\n",
+        "[workspace]\nmembers = [\"crates/*/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 1\n",
     ),
     ("rust-toolchain.toml", ""),
     (".gitignore", "/target\n"),
@@ -30,22 +30,25 @@ const FILES: &[(&str, &str)] = &[
     ("docs/page.md", "a page"),
     ("docs/named.md", "named"),
     ("notes/page.md", "no input of any suite"),
-    ("crates/core/src/lib.rs", "#[cfg(test)]\nmod tests;\n"),
-    ("crates/core/src/tests.rs", ""),
-    ("crates/policy/src/lib.rs", "mod alpha;\nmod beta;\nmod gamma;\nmod words;\n"),
-    ("crates/policy/src/words.rs", ""),
-    ("crates/policy/src/alpha/mod.rs", "use crate::{beta, words};\n"),
-    ("crates/policy/src/beta/mod.rs", ""),
-    ("crates/policy/src/gamma/mod.rs", ""),
-    ("crates/middle/src/lib.rs", "pub fn f() {}\n\n#[cfg(test)]\nmod tests {\n    // One.\n}\n"),
-    ("crates/middle/tests/own.rs", ""),
-    ("crates/aside/src/lib.rs", ""),
-    ("crates/upper/src/lib.rs", ""),
-    ("crates/upper/tests/reads.rs", "const NAMED: &str = \"../../docs/named.md\";\n"),
-    ("crates/upper/tests/other/main.rs", "mod part;\n"),
-    ("crates/upper/tests/other/part.rs", ""),
-    ("crates/upper/tests/common/mod.rs", ""),
-    ("crates/upper/benches/speed.rs", ""),
+    ("crates/base/core/src/lib.rs", "#[cfg(test)]\nmod tests;\n"),
+    ("crates/base/core/src/tests.rs", ""),
+    ("crates/base/policy/src/lib.rs", "mod alpha;\nmod beta;\nmod gamma;\nmod words;\n"),
+    ("crates/base/policy/src/words.rs", ""),
+    ("crates/base/policy/src/alpha/mod.rs", "use crate::{beta, words};\n"),
+    ("crates/base/policy/src/beta/mod.rs", ""),
+    ("crates/base/policy/src/gamma/mod.rs", ""),
+    (
+        "crates/base/middle/src/lib.rs",
+        "pub fn f() {}\n\n#[cfg(test)]\nmod tests {\n    // One.\n}\n",
+    ),
+    ("crates/base/middle/tests/own.rs", ""),
+    ("crates/base/aside/src/lib.rs", ""),
+    ("crates/base/upper/src/lib.rs", ""),
+    ("crates/base/upper/tests/reads.rs", "const NAMED: &str = \"../../../docs/named.md\";\n"),
+    ("crates/base/upper/tests/other/main.rs", "mod part;\n"),
+    ("crates/base/upper/tests/other/part.rs", ""),
+    ("crates/base/upper/tests/common/mod.rs", ""),
+    ("crates/base/upper/benches/speed.rs", ""),
 ];
 
 const CRATES: [(&str, &[&str]); 5] = [
@@ -84,7 +87,7 @@ impl MadeCheckout {
             for import in imports {
                 manifest += &format!("made-{import} = {{ path = \"../{import}\" }}\n");
             }
-            made.write(&format!("crates/{name}/Cargo.toml"), &manifest);
+            made.write(&format!("crates/base/{name}/Cargo.toml"), &manifest);
         }
         made.write("../shared/golden/a.csv", "2");
         let mut cargo = Command::new("cargo");

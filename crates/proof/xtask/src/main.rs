@@ -21,6 +21,8 @@ mod record;
 mod run_folder;
 mod site;
 mod suites;
+#[cfg(test)]
+mod wall;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -103,7 +105,7 @@ fn main() -> ExitCode {
         });
     }
     // It may be called anywhere in the project.
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
     if let Err(error) = std::env::set_current_dir(root) {
         eprintln!("cargo xtask: {root}: {error}");
         return ExitCode::from(2);

@@ -19,7 +19,7 @@ const STEPS: [(&str, &str); 4] = [
 ];
 
 /// Where the written files are.
-const PLACES: [&str; 3] = ["README.md", "docs", "crates/fairways/tests/data/mistakes.txt"];
+const PLACES: [&str; 3] = ["README.md", "docs", "crates/server/fairways/tests/data/mistakes.txt"];
 
 /// Writes everything, and prints a line for each step; whether all tests passed.
 ///
@@ -93,7 +93,7 @@ mod tests {
     /// Each suite that writes exists, and every file that it writes is looked at.
     #[test]
     fn the_steps_and_places_exist() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
         for place in PLACES {
             assert!(root.join(place).exists(), "{place}");
         }
@@ -101,7 +101,8 @@ mod tests {
             let words: Vec<&str> = command.split(' ').collect();
             let suite = words.windows(2).find(|pair| pair[0] == "--test").map(|pair| pair[1]);
             if let Some(suite) = suite {
-                let file = root.join("crates/fairways/tests").join(suite).with_extension("rs");
+                let file =
+                    root.join("crates/server/fairways/tests").join(suite).with_extension("rs");
                 assert!(file.exists(), "{command}");
             }
         }

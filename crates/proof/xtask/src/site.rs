@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_page_of_docs_is_listed() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs");
         let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
         let mut listed = 0;
         for folder in ["", "policies/"] {
@@ -221,7 +221,7 @@ mod tests {
     /// on a forge, and not here.
     #[test]
     fn links_lead_to_files() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
         let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
         let code = Regex::new(r"(?ms)^ *```.*?^ *```|`[^`\n]*`").unwrap();
         let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).unwrap();

@@ -140,7 +140,7 @@ pub(crate) enum Tier {
 }
 
 /// The file of the list.
-const LIST: &str = "crates/xtask/suites.toml";
+const LIST: &str = "crates/proof/xtask/suites.toml";
 
 impl Suites {
     /// # Errors
@@ -200,9 +200,9 @@ pub(crate) fn list() -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::wall::{CrateFolder, crates};
 
     /// The list matches what `cargo test --workspace` leaves out.
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         let listed: BTreeSet<(String, String)> =
             listed.map(|suite| (suite.package, suite.test)).collect();
         let mut left_out = BTreeSet::new();
-        for (_, manifest) in manifests() {
+        for CrateFolder { manifest, .. } in crates() {
             let tests = manifest.get("test").and_then(toml::Value::as_array);
             for test in tests.into_iter().flatten() {
                 fn name(value: &toml::Value) -> String {
@@ -230,16 +230,16 @@ mod tests {
     /// words wherever they are, the others where they are given as a policy.
     #[test]
     fn suites_name_the_policies_that_they_run() {
-        let manifests = manifests();
+        let crates = crates();
         let mut checked = 0;
         for suite in Suites::read().unwrap().suite.iter().filter(|suite| !suite.policies.is_empty())
         {
-            let (folder, _) = manifests
+            let package = crates
                 .iter()
-                .find(|(_, of)| of["package"]["name"].as_str() == Some(&suite.package))
+                .find(|of| of.manifest["package"]["name"].as_str() == Some(&suite.package))
                 .unwrap();
             let (mut waiting, mut text) =
-                (vec![folder.join("tests").join(&suite.test)], String::new());
+                (vec![package.path.join("tests").join(&suite.test)], String::new());
             waiting.push(waiting[0].with_extension("rs"));
             while let Some(path) = waiting.pop() {
                 if let Ok(entries) = std::fs::read_dir(&path) {
@@ -288,12 +288,12 @@ mod tests {
     /// Examples in comments are tests of the crates that say so; elsewhere there are none.
     #[test]
     fn no_example_is_left_out() {
-        for (folder, manifest) in manifests() {
+        for CrateFolder { path, manifest, .. } in crates() {
             let library = manifest.get("lib").and_then(|library| library.get("doctest"));
             if library.and_then(toml::Value::as_bool) != Some(false) {
                 continue;
             }
-            let mut folders = vec![folder.join("src")];
+            let mut folders = vec![path.join("src")];
             while let Some(folder) = folders.pop() {
                 for entry in std::fs::read_dir(&folder).unwrap() {
                     let path = entry.unwrap().path();
@@ -311,70 +311,6 @@ mod tests {
                         let wrong = fences.step_by(2).any(|opens| opens != "text");
                         assert!(!wrong, "{}: an example that nothing runs", path.display());
                     }
-                }
-            }
-        }
-    }
-
-    /// The folder and the manifest of each crate.
-    fn manifests() -> Vec<(PathBuf, toml::Table)> {
-        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let folders = std::fs::read_dir(crates).unwrap().map(|folder| folder.unwrap().path());
-        folders
-            .filter_map(|folder: PathBuf| {
-                let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
-                Some((folder, toml::from_str(&text).unwrap()))
-            })
-            .collect()
-    }
-
-    fn architecture() -> String {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap()
-    }
-
-    /// Checks that the files, folders and functions in ARCHITECTURE.md exist.
-    #[test]
-    fn the_architecture_names_what_is_there() {
-        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let text = architecture();
-        let named: Vec<&str> = text.split('`').collect();
-        let mut count = 0;
-        for (at, name) in named.iter().enumerate().skip(1).step_by(2) {
-            if !name.contains('/') || name.contains(' ') {
-                continue;
-            }
-            count += 1;
-            let path = crates.join(name.strip_prefix("crates/").unwrap_or(name));
-            assert!(path.exists(), "{name}");
-            if named.get(at + 1).is_some_and(|between| *between == " (") {
-                let function = format!("fn {}", named[at + 2]);
-                assert!(std::fs::read_to_string(path).unwrap().contains(&function), "{function}");
-            }
-        }
-        assert!(count > 20, "{count}");
-    }
-
-    /// Checks that a crate imports only crates below it in ARCHITECTURE.md, which lists every
-    /// crate.
-    #[test]
-    fn imports_run_downward() {
-        let text = architecture();
-        let picture = text.split("```text").nth(2).unwrap().split("```").next().unwrap();
-        fn place(name: &str, picture: &str) -> Option<usize> {
-            picture.lines().position(|line| line.split(' ').next() == Some(name))
-        }
-        for (_, manifest) in manifests() {
-            fn short(name: &str) -> String {
-                name.strip_prefix("fairways-").unwrap_or(name).to_owned()
-            }
-            let name = short(manifest["package"]["name"].as_str().unwrap());
-            let own =
-                place(&name, picture).unwrap_or_else(|| panic!("{name} does not stand there"));
-            let imports = manifest.get("dependencies").and_then(toml::Value::as_table);
-            for import in imports.into_iter().flat_map(toml::Table::keys) {
-                if let Some(import) = import.strip_prefix("fairways-") {
-                    assert!(Some(own) < place(import, picture), "{name} imports {import}");
                 }
             }
         }

@@ -14,7 +14,7 @@ use fairways_needs::Need;
 use serde_json::Value;
 
 fn skylake() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.in/skylake")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/doctor.in/skylake")
 }
 
 /// The exit code, and the object.

@@ -7,14 +7,14 @@ use std::path::Path;
 /// What `](...)` points at in the project is there.
 #[test]
 fn links_lead_somewhere() {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let pages = [
         "docs",
         "docs/policies",
-        "crates/emulator/benches/results",
-        "crates/lab/benches/results",
-        "crates/optimum/benches/results",
-        "crates/python/benches/results",
+        "crates/lab/emulator/benches/results",
+        "crates/lab/experiments/benches/results",
+        "crates/lab/optimum/benches/results",
+        "crates/lab/python/benches/results",
         ".",
     ];
     let mut links = 0;
@@ -41,7 +41,7 @@ fn links_lead_somewhere() {
 fn examples_print_what_they_show() {
     fairways_needs::keep_to_owner();
     trycmd::TestCases::new()
-        .case("../../README.md")
-        .case("../../docs/*.md")
-        .case("../../docs/policies/*.md");
+        .case("../../../README.md")
+        .case("../../../docs/*.md")
+        .case("../../../docs/policies/*.md");
 }

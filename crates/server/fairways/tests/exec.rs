@@ -9,7 +9,7 @@ use assert_cmd::Command;
 use fairways_needs::{Need, has};
 use serde_json::Value;
 
-const UCP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../exec-policy/examples/ucp.py");
+const UCP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../base/exec-policy/examples/ucp.py");
 
 fn fairways(args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("fairways").unwrap().args(args).assert()
@@ -87,7 +87,7 @@ fn the_policy_of_the_page_does_what_it_says() {
     if !has_python("the_policy_of_the_page_does_what_it_says") {
         return;
     }
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exec.md"));
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/exec.md"));
     let page = page.unwrap();
     let code = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ fn report(args: &[&str]) -> Value {
     serde_json::from_slice(&paper(args).success().get_output().stdout).unwrap()
 }
 
-const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/claims/lfoc.csv");
+const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/experiments/claims/lfoc.csv");
 
 /// The claims for which a quick run with the embedded programs has no value, in their order: Figure
 /// 7, because it runs fewer mixes for a shorter time, and claims about things that do not exist
@@ -214,7 +214,7 @@ fn aims_of_fairways_come_out() {
 /// The project's claims are those that were set before anything was measured.
 #[test]
 fn the_bands_are_those_set_beforehand() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
     let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, Into::into);
     for paper in ["lfoc.csv", "dcat.csv", "casc.csv", "cache-fair.csv", "locpart.csv"] {
         let Ok(given) = std::fs::read(folder.join("claims").join(paper)) else {

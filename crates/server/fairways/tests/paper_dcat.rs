@@ -7,7 +7,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::Value;
 
-const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/claims/dcat.csv");
+const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/experiments/claims/dcat.csv");
 
 #[test]
 fn every_claim_is_a_row_and_the_timelines_are_the_papers() {

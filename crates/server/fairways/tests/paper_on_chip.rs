@@ -18,7 +18,7 @@ fn rows(paper: &str, claims: usize, figures: &[&str], unmeasured: &[&str]) -> Ve
         serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();
     assert_eq!(report["paper"], paper);
     let rows = report["rows"].as_array().unwrap();
-    let file = format!("{}/../lab/claims/{paper}.csv", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/../../lab/experiments/claims/{paper}.csv", env!("CARGO_MANIFEST_DIR"));
     let mut count = 0;
     for (row, claim) in rows.iter().zip(csv::Reader::from_path(&file).unwrap().records()) {
         let claim = claim.unwrap();

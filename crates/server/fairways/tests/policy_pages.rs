@@ -18,7 +18,7 @@ const RUN_TABLE: &str = "| name | default | meaning |";
 
 /// The project's folder.
 fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 fn read(file: &str) -> String {
@@ -48,7 +48,7 @@ fn every_policy_has_a_page() {
 /// The folder with a policy's code.
 fn folder_of(policy: &str) -> PathBuf {
     let name = if policy == "lfoc-plus" { "lfoc".to_owned() } else { policy.replace('-', "_") };
-    project().join("crates/policy/src").join(name)
+    project().join("crates/base/policy/src").join(name)
 }
 
 /// The code of a policy by its files.

@@ -161,7 +161,7 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("other.csv"), "BENCH,NR_WAYS\n").unwrap();
-    let others = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/broadwell.csv");
+    let others = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../corpus/profiles/broadwell.csv");
     std::fs::copy(others, folder.path().join("broadwell.csv")).unwrap();
     std::os::unix::fs::symlink("other.csv", folder.path().join("link.csv")).unwrap();
     for (words, code, said) in [

@@ -212,7 +212,7 @@ fn files_flags_and_their_order() {
 fn ipc_and_misses_alone_are_scored_as_whole_profiles_are() {
     let folder = tempfile::tempdir().unwrap();
     let few = folder.path().join("few.csv").to_str().unwrap().to_owned();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/skylake.csv");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../corpus/profiles/skylake.csv");
     let whole = std::fs::read_to_string(file).unwrap();
     let lines: Vec<Vec<&str>> = whole
         .lines()

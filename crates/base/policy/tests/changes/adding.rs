@@ -58,10 +58,10 @@ fn a_policy_is_a_folder_and_lines_of_one_file() {
     fs::write(user.join("src/main.rs"), USE).unwrap();
 
     // All that is touched.
-    let folder = copied.path("crates/policy/src/dummy");
+    let folder = copied.path("crates/base/policy/src/dummy");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("mod.rs"), FOLDER).unwrap();
-    let table = "crates/policy/src/lib.rs";
+    let table = "crates/base/policy/src/lib.rs";
     copied.replace(table, "pub mod dunn;", "pub mod dummy;\npub mod dunn;");
     copied.replace(table, "    dunn::POLICY,", "    dummy::POLICY,\n    dunn::POLICY,");
 

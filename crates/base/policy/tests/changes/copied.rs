@@ -27,10 +27,11 @@ impl CopiedWorkspace {
             fs::write(to.join("Cargo.toml"), manifest).unwrap();
         }
         // The other tests need crates from outside.
-        let tests = copied.path("crates/policy/tests");
+        let tests = copied.path("crates/base/policy/tests");
         fs::create_dir(&tests).unwrap();
         for name in ["defaults.rs", "defaults.toml"] {
-            fs::copy(project().join("crates/policy/tests").join(name), tests.join(name)).unwrap();
+            fs::copy(project().join("crates/base/policy/tests").join(name), tests.join(name))
+                .unwrap();
         }
         copied
     }
@@ -60,7 +61,7 @@ impl CopiedWorkspace {
 
 /// The project's folder.
 pub(crate) fn project() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))
 }
 
 fn copy_folder(from: &Path, to: &Path) {

@@ -24,7 +24,7 @@ fn the_first_change_of_contributing_fails_a_test_that_names_the_section() {
     let section = section("Your first change");
     let [prose, shown, rest] = section.split("```").collect::<Vec<_>>().try_into().unwrap();
     let prose = format!("{prose}{rest}");
-    let file = quoted(&prose, "crates/policy/src/");
+    let file = quoted(&prose, "crates/base/policy/src/");
     let old = quoted(&prose, "streaming_llcmpkc: Q32 = Q32::from_int(10)");
     let new = quoted(&prose, "streaming_llcmpkc: Q32 = Q32::from_int(12)");
     let command = quoted(&prose, "cargo test -p fairways-policy");

@@ -10,7 +10,7 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The texts of every stream of `corpus/streams`, by name, and of these synthetic programs.
 pub(crate) fn with_streams(synthetic: &[&str]) -> Result<Vec<String>, Failure> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/streams");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/streams");
     let mut programs = Vec::new();
     for entry in folder.read_dir()? {
         programs.push(format!("stream:{}", entry?.path().display()));

@@ -82,7 +82,7 @@ fn mixes_of(pool: &[String], sizes: &[usize], seed: u64) -> Vec<MixOnChip> {
 }
 
 fn pool() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/streams");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus/streams");
     let folder = folder.canonicalize().expect("the corpus' streams");
     let streams = folder.read_dir().expect("the corpus' streams").flatten();
     let mut pool: Vec<String> =

@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn streams_are_compared_by_work_where_that_is_the_same() {
         let stream =
-            concat!("stream:", env!("CARGO_MANIFEST_DIR"), "/../../corpus/streams/bzip2.stream");
+            concat!("stream:", env!("CARGO_MANIFEST_DIR"), "/../../../corpus/streams/bzip2.stream");
         assert!(has_curve(stream));
         assert!(has_curve(&format!("{stream}@5M+{stream}@7M+{stream}")));
         for other in ["mlr:8M", "idle@1s+STREAM", "STREAM@1s+STREAM", "mlr:8M@5M+STREAM"] {

@@ -9,7 +9,7 @@ use fairways_profiles::{Mix, ProfileTable, read_mixes, read_table};
 /// test has nothing to check: it reports that on the terminal, past the capture of test output, and
 /// fails where `FAIRWAYS_REQUIRE_SHARED` is set, as in CI.
 pub(crate) fn shared(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
     let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from);
     if folder.join("golden/policies.csv").is_file() {
         return Some(folder);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Cargo, as maturin runs it in the suite: builds the package as a part of the workspace, with the
-# features that everything is built with (crates/xtask/suites.toml). So what is built already is not
+# features that everything is built with (crates/proof/xtask/suites.toml). So what is built already is not
 # built again. Of the messages, maturin gets those about the package: it would take any shared library for it.
 if [ "$1" = rustc ]; then
     messages=$(cargo build --workspace --features fairways/sched-ext --lib --test wheel --locked \

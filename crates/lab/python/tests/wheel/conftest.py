@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 PROJECT = pathlib.Path(__file__).parents[4]
-EXAMPLES = PROJECT / "crates/exec-policy/examples"
+EXAMPLES = PROJECT / "crates/base/exec-policy/examples"
 
 # UCP in Python is the same class here and as a program.
 sys.path.insert(0, str(EXAMPLES))

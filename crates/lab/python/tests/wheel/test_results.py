@@ -137,7 +137,7 @@ def test_a_journal_has_a_row_for_each_line(tmp_path):
 
 def test_the_results_of_papers_are_tables():
     for name in ("lfoc-embedded", "dcat-measured", "locpart", "casc", "cache-fair"):
-        file = PROJECT / f"crates/lab/claims/results/{name}.json"
+        file = PROJECT / f"crates/lab/experiments/claims/results/{name}.json"
         rows = json.loads(file.read_text())["rows"]
         table = fairways.paper_results(file).to_dict()
         assert table["item"] == [row["item"] for row in rows]

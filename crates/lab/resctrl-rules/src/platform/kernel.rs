@@ -4,8 +4,8 @@
 ///
 /// Each field states since which version a kernel behaves so, by the commit that changed fs/resctrl
 /// (before 6.16: arch/x86/kernel/cpu/resctrl). Everything else is the same from 6.1 to 7.2, the
-/// older two with the fixes of their stable releases: crates/kernel-lab/tests/fidelity compares
-/// with Debian's builds of all three.
+/// older two with the fixes of their stable releases: crates/proof/kernel-lab/tests/fidelity
+/// compares with Debian's builds of all three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// Its name: `6.1`, `6.12`, `7.2`, `next`.

@@ -1,5 +1,5 @@
 //! A class for devices: Linux 7.2.13's answers in the kernel lab to
-//! `crates/kernel-lab/tests/steps/io_alloc`, on fewer classes and caches.
+//! `crates/proof/kernel-lab/tests/steps/io_alloc`, on fewer classes and caches.
 
 use fairways_resctrl_rules::platform::{Kernel, Platform};
 use fairways_resctrl_rules::rules::Errno;

@@ -1,5 +1,5 @@
 //! L2 caches beside the L3, one for each core: Linux 7.2's answers in the kernel lab to
-//! `crates/kernel-lab/tests/steps/l2`.
+//! `crates/proof/kernel-lab/tests/steps/l2`.
 
 use fairways_resctrl_rules::platform::{CacheAllocation, Platform};
 use fairways_resctrl_rules::rules::Errno;

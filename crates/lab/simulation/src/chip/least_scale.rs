@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_page_shows_the_least_scales() {
-        let page = include_str!("../../../../docs/chip.md");
+        let page = include_str!("../../../../../docs/chip.md");
         let (_, table) = page.split_once("With the defaults that is").unwrap();
         let mut rows = table.lines().skip_while(|line| !line.starts_with('|'));
         let cells = |line: &str| -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The fuzzed texts of `fuzz/corpus/resctrl`, written to the same files on both.
 //!
-//! An entry's bytes have the meaning of `crates/resctrl-rules/tests/rules/sound.rs`: the first
+//! An entry's bytes have the meaning of `crates/lab/resctrl-rules/tests/rules/sound.rs`: the first
 //! picks the options; then come writes, split by bytes of 255, of which the first byte picks the
 //! file. Here there is one machine, and one more set of options in place of the other machine's.
 //! Requests for more than the corpus has get entries with pieces of others in them.

@@ -82,7 +82,7 @@ fn what_failed_was_cut_off_or_skipped_something_writes_nothing() {
 fn a_pass_with_inputs_that_changed_meanwhile_writes_nothing() {
     let made = committed();
     let mut passed = result(&made, true, PASSED);
-    let touch = || made.touch("crates/core/src/lib.rs");
+    let touch = || made.touch("crates/base/core/src/lib.rs");
     let (remarks, line) = kept(&made, changed(), &mut passed, touch);
     assert_eq!((remarks.len(), line), (1, None));
     // A file of no concern may change.
@@ -106,7 +106,7 @@ fn a_suite_that_opens_more_than_its_inputs_fails() {
     let made = committed();
     let opened = made.root.join(opened_file("upper reads"));
     fs::create_dir_all(opened.parent().unwrap()).unwrap();
-    let inputs = ["docs/page.md", "crates/core/src/lib.rs", "../shared/golden/a.csv"];
+    let inputs = ["docs/page.md", "crates/base/core/src/lib.rs", "../shared/golden/a.csv"];
     let beyond = ["/etc/hosts", "target/ci/output.txt", "docs"];
     let files = [&inputs[..], &beyond].concat();
     let files = files.iter().map(|file| format!("{}\n", text(&made.root.join(file))));

@@ -19,7 +19,7 @@ use tree::CheckoutFiles;
 pub(crate) use tree::{SHARED, git, hash};
 
 /// The crate whose folders are policies, of which a suite may name those that it runs.
-const POLICIES: &str = "crates/policy/src/";
+const POLICIES: &str = "crates/base/policy/src/";
 
 /// Files whose change concerns whatever is built.
 const ALWAYS: [&str; 2] = [".cargo/config.toml", "rust-toolchain.toml"];

@@ -20,13 +20,13 @@ fn changed(made: &mut MadeCheckout, change: impl FnOnce(&mut MadeCheckout)) -> V
 fn touching_an_input_of_any_kind_changes_its_hash() {
     let mut made = MadeCheckout::new();
     for (file, part) in [
-        ("crates/upper/src/lib.rs", "code"),
-        ("crates/upper/tests/reads.rs", "code"),
-        ("crates/upper/tests/common/mod.rs", "code"),
-        ("crates/middle/src/lib.rs", "code"),
-        ("crates/policy/src/gamma/mod.rs", "code"),
-        ("crates/core/src/lib.rs", "code"),
-        ("crates/core/Cargo.toml", "code"),
+        ("crates/base/upper/src/lib.rs", "code"),
+        ("crates/base/upper/tests/reads.rs", "code"),
+        ("crates/base/upper/tests/common/mod.rs", "code"),
+        ("crates/base/middle/src/lib.rs", "code"),
+        ("crates/base/policy/src/gamma/mod.rs", "code"),
+        ("crates/base/core/src/lib.rs", "code"),
+        ("crates/base/core/Cargo.toml", "code"),
         ("rust-toolchain.toml", "code"),
         ("tables/one.csv", "data"),
         ("docs/page.md", "data"),
@@ -36,9 +36,9 @@ fn touching_an_input_of_any_kind_changes_its_hash() {
         assert_eq!(changed(&mut made, |made| made.touch(file)), [part], "{file}");
     }
     let profile =
-        "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 2\n";
+        "[workspace]\nmembers = [\"crates/*/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 2\n";
     assert_eq!(changed(&mut made, |made| made.write("Cargo.toml", profile)), ["code"]);
-    let file = "crates/upper/build.rs";
+    let file = "crates/base/upper/build.rs";
     assert_eq!(changed(&mut made, |made| made.write(file, "fn main() {}")), ["code"], "a new file");
     assert_eq!(
         changed(&mut made, |made| made.tools.common.push("RUSTFLAGS=-O".to_owned())),
@@ -64,16 +64,16 @@ fn a_program_that_can_no_longer_be_executed_is_another_input() {
 fn what_concerns_other_suites_changes_nothing() {
     let mut made = MadeCheckout::new();
     for file in [
-        "crates/aside/src/lib.rs",
-        "crates/upper/tests/other/part.rs",
-        "crates/upper/benches/speed.rs",
-        "crates/middle/tests/own.rs",
-        "crates/core/src/tests.rs",
+        "crates/base/aside/src/lib.rs",
+        "crates/base/upper/tests/other/part.rs",
+        "crates/base/upper/benches/speed.rs",
+        "crates/base/middle/tests/own.rs",
+        "crates/base/core/src/tests.rs",
         "notes/page.md",
     ] {
         assert!(changed(&mut made, |made| made.touch(file)).is_empty(), "{file}");
     }
-    let file = "crates/middle/src/lib.rs";
+    let file = "crates/base/middle/src/lib.rs";
     let text = "pub fn f() {}\n\n#[cfg(test)]\nmod tests {\n    // Two.\n}\n";
     assert!(changed(&mut made, |made| made.write(file, text)).is_empty(), "a unit test");
     let text = format!("{text}pub fn g() {{}}\n");
@@ -89,10 +89,10 @@ fn a_suite_depends_on_the_policies_that_it_names_and_on_what_they_import() {
     let made = MadeCheckout::new();
     let all = [&["alpha"][..], &["gamma"], &["alpha", "gamma"], &[]];
     for (file, differs) in [
-        ("crates/policy/src/alpha/mod.rs", [true, false, true, true]),
-        ("crates/policy/src/beta/mod.rs", [true, false, true, true]),
-        ("crates/policy/src/gamma/mod.rs", [false, true, true, true]),
-        ("crates/policy/src/words.rs", [true; 4]),
+        ("crates/base/policy/src/alpha/mod.rs", [true, false, true, true]),
+        ("crates/base/policy/src/beta/mod.rs", [true, false, true, true]),
+        ("crates/base/policy/src/gamma/mod.rs", [false, true, true, true]),
+        ("crates/base/policy/src/words.rs", [true; 4]),
     ] {
         let before = all.map(|policies| code(&made, policies));
         made.touch(file);
@@ -128,8 +128,11 @@ fn without_git_the_inputs_are_the_same() {
 #[test]
 fn a_module_of_another_folder_is_an_input() {
     let mut made = MadeCheckout::new();
-    made.write("crates/upper/tests/reads.rs", "#[path = \"other/part.rs\"]\nmod part;\n");
-    assert_eq!(changed(&mut made, |made| made.touch("crates/upper/tests/other/part.rs")), ["code"]);
+    made.write("crates/base/upper/tests/reads.rs", "#[path = \"other/part.rs\"]\nmod part;\n");
+    assert_eq!(
+        changed(&mut made, |made| made.touch("crates/base/upper/tests/other/part.rs")),
+        ["code"]
+    );
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_line_holds_for_its_own_inputs_alone() {
     }
     let other = record.standing("upper other", &inputs, NOW + 1);
     assert_eq!(other, PassStanding::Runs("no pass is recorded".to_owned()));
-    made.touch("crates/core/src/lib.rs");
+    made.touch("crates/base/core/src/lib.rs");
     let PassStanding::Runs(why) = record.standing(NAME, &made.inputs(), NOW + 1) else {
         panic!("it holds")
     };

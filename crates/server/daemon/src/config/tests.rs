@@ -259,7 +259,7 @@ fn below(value: toml::Value, part: &str) -> Option<toml::Value> {
 /// docs/config.md has a row for each key, with its default.
 #[test]
 fn every_key_stands_in_the_documentation_with_its_default() {
-    let page = include_str!("../../../../docs/config.md");
+    let page = include_str!("../../../../../docs/config.md");
     let defaults = toml::Value::try_from(Config::default()).unwrap();
     let all: toml::Value = toml::from_str(ALL).unwrap();
     let keys = super::keys();

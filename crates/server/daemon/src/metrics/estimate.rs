@@ -24,7 +24,7 @@ mod tests {
 
     use super::exported;
 
-    const DOCS: &str = include_str!("../../../../docs/metrics.md");
+    const DOCS: &str = include_str!("../../../../../docs/metrics.md");
 
     /// No word may end in one of these: the units of policies, and those of Prometheus.
     const UNITS: [&str; 10] = [

@@ -14,7 +14,7 @@ pub(crate) struct Host(pub(crate) TempDir);
 impl Host {
     pub(crate) fn skylake() -> Self {
         let host = Self(tempfile::tempdir().unwrap());
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.in/skylake");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/doctor.in/skylake");
         copy(&from, host.0.path());
         host
     }

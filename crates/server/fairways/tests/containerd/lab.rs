@@ -24,7 +24,7 @@ impl Containerd {
     /// Prepares what is not there yet, and starts containerd. Its runtime notes where each
     /// container's process is before it lets it execute its program.
     pub(crate) fn start(machine: &Machine) -> Option<Self> {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
         let lab = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from).join("nri-lab");
         if !lab.is_dir() {
             fairways_needs::withheld("containerd", "no folder shared/nri-lab");

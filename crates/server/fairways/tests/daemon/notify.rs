@@ -145,7 +145,7 @@ fn the_unit_is_understood_and_gives_little_away() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/systemd");
     let unit = fs::read_to_string(packaging.join("fairways.service")).unwrap();
     let here = unit.replace("/usr/bin/fairways", this().to_str().unwrap());
     assert_eq!(unit.matches("/usr/bin/fairways").count(), 2);

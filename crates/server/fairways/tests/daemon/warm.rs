@@ -81,7 +81,7 @@ fn blamed(mix: &MixOnChip, seconds: u64) -> BTreeMap<String, Value> {
 /// Stores a table, if many mixes were asked for.
 fn keep(test: &str, table: &str) {
     if asked().is_some() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/ci");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../target/ci");
         fs::create_dir_all(folder).unwrap();
         fs::write(format!("{folder}/{test}.csv"), table).unwrap();
     }

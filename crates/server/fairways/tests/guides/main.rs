@@ -91,13 +91,13 @@ fn the_tables_name_what_pages_show() {
     }
 }
 
-/// The policy in docs/own-policy.md is the one that is compiled, and that crates/lab and
-/// crates/policy run.
+/// The policy in docs/own-policy.md is the one that is compiled, and that crates/lab/experiments
+/// and crates/base/policy run.
 #[test]
 fn the_policy_of_ones_own_is_the_example() {
     let pages = pages();
     let page = pages.iter().find(|page| page.name == "docs/own-policy.md").unwrap();
-    let file = page::project().join("crates/policy/examples/climb/policy.rs");
+    let file = page::project().join("crates/base/policy/examples/climb/policy.rs");
     let code = std::fs::read_to_string(file).unwrap();
     let mut shown = page.blocks.iter().filter(|block| block.language == "rust");
     assert!(shown.any(|block| block.text == code), "docs/own-policy.md shows another text");

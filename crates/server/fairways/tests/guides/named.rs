@@ -76,17 +76,16 @@ const EMULATOR: [Need; 3] = [Need::Root, Need::Fuse, Need::Program("unshare")];
 
 const WORKSPACE: &str = "the whole test suite, of which this test is a part";
 const NO_HOST: &str = "what `doctor` says of a machine without resctrl ends with another code";
-const PACKAGES: &str =
-    "crates/fairways/tests/packages makes and installs the packages, in a container of its own";
-const CLUSTER: &str =
-    "it needs a registry and a cluster; crates/fairways/tests/kubernetes has the files judged";
+const PACKAGES: &str = "crates/server/fairways/tests/packages makes and installs the packages, in a container of its own";
+const CLUSTER: &str = "it needs a registry and a cluster; crates/server/fairways/tests/kubernetes has the files judged";
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
 const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
 const IN_FOLDER: &str = "into the page's folder";
 const WHEEL: &str =
-    "crates/python/tests/wheel builds the wheel, and installs it into an environment";
+    "crates/lab/python/tests/wheel builds the wheel, and installs it into an environment";
 const FOREVER: &str = "it runs until it is stopped";
-const MINUTES: &str = "seconds to minutes; crates/fairways/tests/paper*.rs run them with --quick";
+const MINUTES: &str =
+    "seconds to minutes; crates/server/fairways/tests/paper*.rs run them with --quick";
 
 const SLOW: &str = "it takes half a minute; on a smaller scale of time it is the same command";
 const TENTH: Instead = With(&[("--time-scale 0.1", "--time-scale 0.002")]);
@@ -141,7 +140,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/metrics.md",
         "curl",
         Nothing,
-        "it asks a daemon that runs; crates/fairways/tests/metrics/values.rs has one, and promtool judge it",
+        "it asks a daemon that runs; crates/server/fairways/tests/metrics/values.rs has one, and promtool judge it",
     ),
     named(
         "docs/report.md",
@@ -153,7 +152,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/report.md",
         "fairways paper lfoc",
         Run("fairways optimum --mix lbm,svm-train --json > lfoc.json"),
-        "a minute in a build for tests; crates/fairways/tests/report shows a paper's claims",
+        "a minute in a build for tests; crates/server/fairways/tests/report shows a paper's claims",
     ),
     named("docs/daemon.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
@@ -199,7 +198,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/trial.md",
         "fairways trial --program",
         Nothing,
-        "it takes ten minutes on a host; crates/fairways/tests/daemon/tried.rs has one on the emulator",
+        "it takes ten minutes on a host; crates/server/fairways/tests/daemon/tried.rs has one on the emulator",
     ),
     named(
         "docs/emulator.md",
@@ -214,7 +213,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/top.md",
         "fairways top",
         Nothing,
-        "it takes the whole terminal; crates/fairways/tests/top has it on one",
+        "it takes the whole terminal; crates/server/fairways/tests/top has it on one",
     ),
     named("docs/scheduling.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
@@ -240,7 +239,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/own-policy.md",
         "cargo run -p fairways-policy",
         Nothing,
-        "crates/policy/tests/own_policy.rs holds the page to what it prints",
+        "crates/base/policy/tests/own_policy.rs holds the page to what it prints",
     ),
     named("docs/quick-start.md", "cargo install", Nothing, INSTALLS),
     named(
@@ -255,25 +254,25 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/resctrl.md",
         "FAIRWAYS_FIDELITY=1000 cargo test",
         Nothing,
-        "crates/kernel-lab/tests/fidelity does 60 of the thousand",
+        "crates/proof/kernel-lab/tests/fidelity does 60 of the thousand",
     ),
     named(
         "docs/profiles.md",
         "cargo run -p fairways-profiles --example generate",
         Nothing,
-        "a test in crates/profiles holds the file to what is written",
+        "a test in crates/lab/profiles holds the file to what is written",
     ),
     named(
         "docs/policies/fairways-worst.md",
         "cargo run --release -p fairways-lab --example fairways_worst",
         Nothing,
-        "minutes; crates/lab/tests/corpus.rs holds the page's plans to the model",
+        "minutes; crates/lab/experiments/tests/corpus.rs holds the page's plans to the model",
     ),
     named(
         "docs/lfoc-online.md",
         "cargo run --release -p fairways-lab --example lfoc_online",
         Nothing,
-        "two minutes; crates/lab/tests/lfoc_online.rs holds it on fewer mixes",
+        "two minutes; crates/lab/experiments/tests/lfoc_online.rs holds it on fewer mixes",
     ),
     named("docs/chip.md", "fairways simulate --machine chip:xeon-e5 --programs mlr", LARGE, SLOW),
     named("docs/chip.md", "fairways run --machine chip:xeon-e5", LARGE, SLOW),
@@ -289,7 +288,7 @@ pub(crate) const NAMED: &[Named] = &[
             ("-n 300000 -r 100000 -d 128 -P 64", "-n 1000 -r 100000 -d 128 -P 64 -c 1"),
             ("7000", FREE_PORT),
         ]),
-        "crates/lab/tests/real_redis.rs has a server with all its records, and compares",
+        "crates/lab/experiments/tests/real_redis.rs has a server with all its records, and compares",
     ),
     named("docs/chip.md", "fairways simulate --machine chip:xeon-e5 --time-scale", LARGE, SLOW),
     named("docs/policies/casc.md", "fairways run --machine chip:t1", TENTH, SLOW),
@@ -331,7 +330,7 @@ pub(crate) const OUTPUTS: &[Output] = &[
         page: "docs/own-policy.md",
         block: "cargo run -p fairways-policy",
         like: Like::Elsewhere,
-        why: "crates/policy/tests/own_policy.rs",
+        why: "crates/base/policy/tests/own_policy.rs",
     },
     Output {
         page: "docs/quick-start.md",

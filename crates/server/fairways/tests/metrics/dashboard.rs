@@ -9,7 +9,7 @@ use fairways_needs::{Need, has};
 use serde_json::Value;
 
 pub(crate) fn packaging(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging").join(file)
 }
 
 pub(crate) fn dashboard(name: &str) -> Value {
@@ -146,7 +146,7 @@ fn the_files_that_are_shown_are_understood() {
     if !has("the files", &[Need::Program("promtool")]) {
         return;
     }
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/metrics.md");
     let text = fs::read_to_string(docs).unwrap();
     let nth = |kind: &str, at: usize| {
         let from = text.split(&format!("```{kind}\n")).nth(at + 1).unwrap();

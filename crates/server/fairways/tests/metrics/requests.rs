@@ -202,7 +202,7 @@ fn a_socket_answers_too_and_another_address_waits_for_a_new_start() {
 /// Against what systemd.exec(5) and systemd.resource-control(5) would forbid.
 #[test]
 fn the_unit_lets_it_listen() {
-    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd/fairways.service");
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../packaging/systemd/fairways.service");
     let unit = fs::read_to_string(unit).unwrap();
     let value = |key: &str| {
         let mut lines = unit.lines();

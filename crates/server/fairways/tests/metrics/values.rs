@@ -156,7 +156,7 @@ fn build_info() -> String {
 
 /// The metrics of docs/metrics.md, with their types.
 pub(crate) fn described() -> BTreeSet<(String, String)> {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/metrics.md");
     let text = fs::read_to_string(docs).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
     let rows = rows.filter(|row| row.starts_with("fairways_") || row.starts_with("process_"));

@@ -27,7 +27,7 @@ pub(crate) fn machine_and_runtime() -> Option<(Machine, Runtime)> {
 /// Builds a program of the folder `shared/nri-lab/go`; `None`, with the reason printed, where that
 /// folder is not there.
 pub(crate) fn built(program: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
     let shared = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from);
     let source = shared.join("nri-lab/go");
     if !source.is_dir() {

@@ -300,16 +300,17 @@ pub(crate) fn packages() -> &'static Packages {
 
 /// Makes packages in a folder, with these arguments; returns their paths.
 pub(crate) fn make(folder: &Path, args: &[&str]) -> Vec<PathBuf> {
-    let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/build"))
-        .arg("--binary")
-        .arg(stripped())
-        .arg("--out")
-        .arg(folder)
-        .arg("--quick")
-        .args(args)
-        .env("SOURCE_DATE_EPOCH", "1700000000")
-        .output()
-        .unwrap();
+    let output =
+        Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/build"))
+            .arg("--binary")
+            .arg(stripped())
+            .arg("--out")
+            .arg(folder)
+            .arg("--quick")
+            .args(args)
+            .env("SOURCE_DATE_EPOCH", "1700000000")
+            .output()
+            .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?}: {said}");
     let printed = String::from_utf8(output.stdout).unwrap();

@@ -217,7 +217,7 @@ fn bad_input_for_packages_is_reported_in_one_line() {
         (&["--out"], "--out: expected a value after it"),
         (&["apk"], "expected --binary, --out, --version, --quick, deb or rpm, found 'apk'"),
     ] {
-        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/build");
+        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/build");
         let output = Command::new(build).args(args).env("SOURCE_DATE_EPOCH", "0").output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), format!("packaging/build: {said}\n"));
@@ -228,7 +228,7 @@ fn bad_input_for_packages_is_reported_in_one_line() {
 /// too.
 #[test]
 fn the_installed_configuration_is_right() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/fairways.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/fairways.toml");
     fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let show = |text: &str| {

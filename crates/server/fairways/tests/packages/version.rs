@@ -26,7 +26,7 @@ fn the_version_names_the_commit() {
     let Some((hash, date)) = commit.as_deref().and_then(|line| line.trim().split_once(' ')) else {
         return assert_eq!(version.trim(), number);
     };
-    let sources = ["crates/*/src/*", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock"];
+    let sources = ["crates/*/*/src/*", "crates/*/*/Cargo.toml", "Cargo.toml", "Cargo.lock"];
     let args = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--"];
     let changed = git(&workspace(), &[&args[..], &sources[..]].concat()).unwrap();
     let dirty = if changed.is_empty() { "" } else { "-dirty" };
@@ -40,12 +40,12 @@ fn the_build_script_names_this_workspaces_commits_only() {
     let script = folder.path().join("build");
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     let ours = folder.path().join("ours");
-    let package = ours.join("crates/fairways");
+    let package = ours.join("crates/server/fairways");
     fs::create_dir_all(package.join("src")).unwrap();
     rustc
         .args(["--edition", "2024", "-o"])
         .arg(&script)
-        .arg(workspace().join("crates/fairways/build.rs"));
+        .arg(workspace().join("crates/server/fairways/build.rs"));
     rustc.env("CARGO_MANIFEST_DIR", &package).env("CARGO_PKG_VERSION", "1.2.3");
     assert!(rustc.status().unwrap().success());
     let run = |given: &str| -> Output {

@@ -231,7 +231,7 @@ fn results_are_read_from_standard_input() {
 fn profiles_are_read_as_simulate_reads_them() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("profiles.csv");
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../profiles/data/embedded.csv");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/profiles/data/embedded.csv");
     let text = fs::read_to_string(file).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let quoted: Vec<String> = lines[0].split(',').map(|name| format!("\"{name}\"")).collect();

@@ -107,7 +107,7 @@ fn every_number_of_every_kind_of_results_is_on_its_page() {
 
 #[test]
 fn every_number_of_profiles_is_on_their_page() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../profiles/data/embedded.csv");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/profiles/data/embedded.csv");
     let page = page(&[file.into()]);
     let shown = shown(&page);
     let mut read = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(file).unwrap();

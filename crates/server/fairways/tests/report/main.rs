@@ -17,7 +17,7 @@ use assert_cmd::Command;
 use tempfile::TempDir;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
-const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/claims/results");
+const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/experiments/claims/results");
 
 /// Results of every kind, committed.
 fn inputs() -> Vec<PathBuf> {
@@ -108,7 +108,7 @@ fn our_own_commands_are_understood() {
     ];
     let mut files = vec![
         PathBuf::from(journal),
-        PathBuf::from(DATA).join("../../../profiles/data/embedded.csv"),
+        PathBuf::from(DATA).join("../../../../lab/profiles/data/embedded.csv"),
     ];
     for (name, args) in commands {
         let mut command = fairways(args);

@@ -245,7 +245,7 @@ fn of_profiles() {
     {
         column(table_of, name, &of(&results["by_ways"], field), 3);
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../profiles/data/embedded.csv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/profiles/data/embedded.csv");
     let tables = Table::all(&page(&[path.into()]));
     let mpki = table(&tables, "Misses per 1000 instructions (MPKI), by ways");
     let mut read = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).unwrap();

@@ -29,7 +29,7 @@ fn everything(folder: &Path) -> PathBuf {
     fairways(&args).arg(&journal).args(mix).assert().success();
     let mut files = inputs();
     files.insert(1, journal);
-    files.push(concat!(env!("CARGO_MANIFEST_DIR"), "/../profiles/data/embedded.csv").into());
+    files.push(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/profiles/data/embedded.csv").into());
     let path = folder.join("page.html");
     fs::write(&path, page(&files)).unwrap();
     path

@@ -159,7 +159,7 @@ fn with_systemd(guest: Guest, _: &Path) -> Guest {
         let unit = format!("/lib/systemd/system/{target}.target");
         guest = guest.file(&unit, &unit);
     }
-    let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/systemd");
     for unit in ["fairways.service", "sys-fs-resctrl.mount"] {
         guest = guest.file(packaged.join(unit), format!("/lib/systemd/system/{unit}"));
     }

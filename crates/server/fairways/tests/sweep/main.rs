@@ -207,7 +207,7 @@ fn a_point_is_for_its_files_and_its_version() {
     let folder = SweptFolder::with(
         "command = \"simulate\"\nflags = { profiles = \"mine.csv\", mix = \"gzip,xz\" }",
     );
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/skylake.csv");
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../corpus/profiles/skylake.csv");
     fs::copy(corpus, folder.at("mine.csv")).unwrap();
     folder.run("write plan.toml");
     fs::write(folder.at("mine.csv"), "another").unwrap();

@@ -8,8 +8,8 @@ use fairways_needs::{Need, find, has};
 
 use super::{SweptFolder, plan};
 
-const RECIPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sweep/recipes");
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sweep.md");
+const RECIPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/sweep/recipes");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/sweep.md");
 
 pub(super) fn recipe(name: &str) -> PathBuf {
     Path::new(RECIPES).join(name)

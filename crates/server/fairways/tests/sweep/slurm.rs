@@ -11,7 +11,7 @@ use fairways_needs::{Need, find, has};
 use super::recipes::{command, recipe, succeeds, sweep};
 use super::{SweptFolder, eventually};
 
-const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/slurm");
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../packaging/slurm");
 
 #[test]
 fn slurm_runs_the_shards_as_an_array() {

@@ -217,7 +217,7 @@ mod tests {
     /// `FAIRWAYS_WRITE=1 cargo test -p fairways-perf --lib events` writes the tables.
     #[test]
     fn the_page_of_events_has_these_tables() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/events.md");
         let text = std::fs::read_to_string(path).unwrap();
         let (head, tables) = text.split_once("\n### ").unwrap();
         if std::env::var_os("FAIRWAYS_WRITE").is_some() {

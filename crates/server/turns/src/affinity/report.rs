@@ -9,7 +9,7 @@ use super::super::{Given, Turn, TurnReport, Who};
 use super::Affinity;
 
 /// How often usual turns are checked as well, in nanoseconds: as often as hosts check any
-/// (`LOOK` in crates/host/src/machine/turns/mechanism.rs).
+/// (`LOOK` in crates/server/host/src/machine/turns/mechanism.rs).
 const EVERY: u64 = 10_000_000;
 
 impl Affinity {
