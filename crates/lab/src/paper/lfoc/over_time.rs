@@ -4,9 +4,9 @@ use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 use rayon::prelude::*;
 
-use super::{ScoredMix, Setting};
+use super::{ScoredMix, Setting, claims};
 use crate::live::{Activity, LiveError, Protocol, compare_live};
-use crate::paper::Findings;
+use crate::paper::{ClaimName, Findings};
 
 /// The policies that run, without profiles of the programs.
 pub(super) const POLICIES: [&str; 4] = ["dunn", "kpart", "lfoc", "lfoc-plus"];
@@ -58,29 +58,29 @@ pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {
     // The paper's figures are over both kinds of mixes.
     let both = [false, true].map(|kind| ran.iter().any(|(mix, _)| is_phased(mix) == kind));
     let has_both = both == [true, true];
-    let mut claimed = |case: &str, value: Option<f64>| {
-        findings.add_if(ITEM, case, value.filter(|_| has_both));
+    let mut claimed = |claim: ClaimName, value: Option<f64>| {
+        findings.add_if(claim, value.filter(|_| has_both));
     };
     let over_dunn = unfairness("lfoc").zip(unfairness("dunn"));
     let over_dunn: Vec<f64> = over_dunn.map(|(lfoc, dunn)| 100.0 * (1.0 - lfoc / dunn)).collect();
     let best = over_dunn.iter().copied().reduce(f64::max);
-    claimed("LFOC over Dunn, best (P4), unfairness reduction", best);
+    claimed(claims::OVER_DUNN_BEST, best);
     let reduction = mean(over_dunn.iter().copied());
-    claimed("LFOC over Dunn, mean unfairness reduction, S and P", reduction);
+    claimed(claims::OVER_DUNN_MEAN, reduction);
     let better = over_dunn.iter().filter(|reduction| **reduction > 0.0).count() as f64;
     let better = Some(100.0 * better / ran.len() as f64);
-    claimed("mixes where LFOC unfairness is below Dunn", better);
+    claimed(claims::FAIRER_THAN_DUNN, better);
     let reduction = mean(unfairness("lfoc").map(|unfairness| 100.0 * (1.0 - unfairness)));
-    claimed("LFOC over stock, mean unfairness reduction, S and P", reduction);
+    claimed(claims::OVER_STOCK_MEAN, reduction);
     let ratio = mean(stp("lfoc")).zip(mean(stp("dunn"))).map(|(lfoc, dunn)| lfoc / dunn);
-    claimed("LFOC mean STP over Dunn mean STP", ratio);
+    claimed(claims::STP_OVER_DUNN, ratio);
     let [s, p] = [false, true].map(|kind| {
         let of_kind = ran.iter().filter(|(mix, _)| is_phased(mix) == kind);
         mean(of_kind.map(|(mix, _)| mix.over_stock("dunn").0))
     });
     let difference = p.zip(s).map(|(p, s)| p - s);
-    claimed("Dunn mean unfairness over stock on P minus the same on S", difference);
-    findings.add_if(ITEM, "KPart-DynaWay online", mean(unfairness("kpart")));
+    claimed(claims::DUNN_ON_P_LESS_S, difference);
+    findings.add_if(claims::KPART_ONLINE, mean(unfairness("kpart")));
     for (place, (policy, name)) in
         POLICIES.into_iter().zip(["Dunn", "KPart-DynaWay", "LFOC", "LFOC+"]).enumerate()
     {

@@ -70,9 +70,10 @@ impl Figures {
             }
         }
         let cost = |(index, name): (usize, &str)| {
-            let points = cost::PROGRAMS
+            let points = cost::ROWS
+                .iter()
                 .zip(costs)
-                .map(|(programs, cost)| (programs as f64, cost[index].log10()));
+                .map(|((programs, _), cost)| (*programs as f64, cost[index].log10()));
             Line { name: name.to_owned(), points: points.collect() }
         };
         let costs: Vec<Line> =

@@ -5,6 +5,7 @@
 //! open one (decision Locpart 3).
 
 mod baseline;
+pub(super) mod claims;
 mod divisions;
 mod intervals;
 mod numbers;
@@ -325,7 +326,7 @@ impl Locpart {
 /// Whether a quick run can measure it: tails need many requests, and intervals long runs.
 fn is_quick(finding: &super::Finding) -> bool {
     match finding.item.as_str() {
-        "Figure 1" => finding.case.starts_with("mcf"),
+        "Figure 1" => finding.case == claims::MCF_WITH_1_WAY.case,
         item => !["Figure 1(d)", "Figure 6", "§IV-B"].contains(&item),
     }
 }

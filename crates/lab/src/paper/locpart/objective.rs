@@ -222,6 +222,6 @@ pub(super) fn rules(cases: &[ObjectiveCase], findings: &mut Findings) {
         let row = format!("{name}, windows that hold, margin, from the beginning on");
         findings.add_beside(ITEM, &row, "percent", Some(100.0 * case.settling.share()));
         let row = format!("{name}, what the policy says");
-        findings.add_text(ITEM, &row, &case.margin.class);
+        findings.add_text_beside(ITEM, &row, &case.margin.class);
     }
 }

@@ -12,6 +12,7 @@ use fairways_policy::stock::Stock;
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, saturate};
+use super::claims;
 use super::setup::{INTERVAL, LocpartRun, Scale, margin, published, with_objective};
 use crate::paper::Findings;
 use crate::paper::turns::mean;
@@ -125,7 +126,6 @@ pub(super) fn beside(mixed: &ServiceMix, findings: &mut Findings) {
 
 /// The claims: one thread of the service and one batch program.
 pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
-    const ITEM: &str = "Figure 4";
     fn mix_named<'a>(name: &str, mixes: &'a [ServiceMix]) -> Option<&'a ServiceMix> {
         mixes.iter().find(|mixed| mixed.name == name)
     }
@@ -135,10 +135,8 @@ pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
     fn locpart(mixed: &ServiceMix) -> f64 {
         loss(mixed.ruled.published.service)
     }
-    let case = "img-dnn, loss uncontrolled (least of five)";
-    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(uncontrolled));
-    let case = "sphinx, loss uncontrolled (most of five)";
-    findings.add_if(ITEM, case, mix_named("sphinx", mixes).map(uncontrolled));
+    findings.add_if(claims::IMG_DNN_UNCONTROLLED, mix_named("img-dnn", mixes).map(uncontrolled));
+    findings.add_if(claims::SPHINX_UNCONTROLLED, mix_named("sphinx", mixes).map(uncontrolled));
     let losses = || mixes.iter().map(|mixed| (uncontrolled(mixed), mixed.name));
     fn by_loss(a: &(f64, &str), b: &(f64, &str)) -> std::cmp::Ordering {
         a.0.total_cmp(&b.0)
@@ -146,24 +144,21 @@ pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
     let (least, most) = (losses().min_by(by_loss), losses().max_by(by_loss));
     let is_so =
         least.map(|one| one.1) == Some("img-dnn") && most.map(|one| one.1) == Some("sphinx");
-    let case = "least-hurt service is img-dnn; most-hurt is sphinx";
-    findings.add(ITEM, case, f64::from(u8::from(is_so)));
-    let case = "img-dnn, loss with Locpart (least)";
-    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(locpart));
-    findings.add_if(ITEM, "silo, loss with Locpart (most)", mix_named("silo", mixes).map(locpart));
+    findings.add(claims::LEAST_AND_MOST_HURT, f64::from(u8::from(is_so)));
+    findings.add_if(claims::IMG_DNN_LOCPART, mix_named("img-dnn", mixes).map(locpart));
+    findings.add_if(claims::SILO_LOCPART, mix_named("silo", mixes).map(locpart));
     let divided = mean_loss(mixes, |mixed| mixed.ruled.published.service);
     let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.service);
-    findings.add(ITEM, "mean loss of five with Locpart", divided);
+    findings.add(claims::MEAN_LOCPART, divided);
     let less = mixes.iter().filter(|mixed| locpart(mixed) < uncontrolled(mixed)).count();
-    findings.add(ITEM, "services where Locpart loses less than uncontrolled", less as f64);
-    findings.add(ITEM, "Locpart mean loss over uncontrolled mean loss", divided / shared);
+    findings.add(claims::SERVICES_HELPED, less as f64);
+    findings.add(claims::MEAN_RATIO, divided / shared);
 
-    const GLOBAL: &str = "Figure 5";
     let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.global());
     let divided = mean_loss(mixes, |mixed| mixed.ruled.published.global());
-    findings.add(GLOBAL, "global loss uncontrolled", shared);
-    findings.add(GLOBAL, "global loss with Locpart", divided);
-    findings.add(GLOBAL, "global loss, Locpart over uncontrolled", divided / shared);
+    findings.add(claims::GLOBAL_UNCONTROLLED, shared);
+    findings.add(claims::GLOBAL_LOCPART, divided);
+    findings.add(claims::GLOBAL_RATIO, divided / shared);
 }
 
 /// A scenario's name, and a mix's result in it.

@@ -6,6 +6,7 @@ use fairways_chip::{ChipError, Job};
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, LOAD};
+use super::claims;
 use super::setup::{LocpartBench, Scale};
 use crate::paper::Findings;
 
@@ -39,7 +40,7 @@ pub(super) fn batch_speeds(bench: LocpartBench, span: Duration) -> Result<Vec<f6
 }
 
 pub(super) fn batch_findings(speeds: &[f64], findings: &mut Findings) {
-    findings.add(ITEM, "mcf performance at 1 way over 20 ways", speeds[0]);
+    findings.add(claims::MCF_WITH_1_WAY, speeds[0]);
 }
 
 impl Sensitivity {
@@ -75,14 +76,12 @@ impl Sensitivity {
             tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count()
         }
         let worst = self.tails.iter().map(|(_, tails)| rises(tails)).max().unwrap_or(0);
-        let case =
-            "tail latency falls as ways grow, five services (violations over 20 ways, 5 % noise)";
-        findings.add(ITEM, case, worst as f64);
+        findings.add(claims::RISING_TAILS, worst as f64);
         batch_findings(&self.batch, findings);
         for (name, tails) in &self.tails {
             let last = tails.len() - 1;
             if *name == "silo" {
-                findings.add("Figure 1(d)", "silo p99 with all ways", tails[last]);
+                findings.add(claims::SILO_P99, tails[last]);
             }
             let case = format!("{name}, p99 with 1 way over that with all");
             findings.add_beside(ITEM, &case, "ratio", Some(tails[0] / tails[last]));
@@ -91,8 +90,8 @@ impl Sensitivity {
             let found = self.tails.iter().find(|(other, _)| *other == name);
             found.and_then(|(_, tails)| tails.last().copied()).unwrap_or(f64::NAN)
         };
-        findings.add("§IV-B", "sphinx tail", tail("sphinx") / 1e3);
-        findings.add("§IV-B", "xapian tail", tail("xapian"));
+        findings.add(claims::SPHINX_TAIL, tail("sphinx") / 1e3);
+        findings.add(claims::XAPIAN_TAIL, tail("xapian"));
         for &(load, seconds, requests) in &self.loads {
             let case = format!("sphinx tail at {:.0} % of what it can answer", 100.0 * load);
             findings.add_beside("§IV-B", &case, "s", Some(seconds));
