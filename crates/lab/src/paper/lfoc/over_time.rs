@@ -8,8 +8,26 @@ use super::{ScoredMix, Setting, claims};
 use crate::live::{Activity, LiveError, Protocol, compare_live};
 use crate::paper::{ClaimName, Findings};
 
-/// The policies that run, without profiles of the programs.
-pub(super) const POLICIES: [&str; 4] = ["dunn", "kpart", "lfoc", "lfoc-plus"];
+/// A policy that runs, without profiles of the programs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LivePolicy {
+    pub(super) name: &'static str,
+    title: &'static str,
+    /// Whether it tries other ways to learn about programs.
+    samples: bool,
+}
+
+const fn policy(name: &'static str, title: &'static str, samples: bool) -> LivePolicy {
+    LivePolicy { name, title, samples }
+}
+
+/// The policies that run.
+pub(super) const POLICIES: [LivePolicy; 4] = [
+    policy("dunn", "Dunn", false),
+    policy("kpart", "KPart-DynaWay", true),
+    policy("lfoc", "LFOC", true),
+    policy("lfoc-plus", "LFOC+", true),
+];
 
 /// Mixes that ran: each policy's result relative to stock, and its activity.
 pub(super) type LiveScores = Vec<(ScoredMix, Vec<Activity>)>;
@@ -26,7 +44,7 @@ pub(super) fn run(
     mixes
         .par_iter()
         .map(|mix| {
-            let policies = POLICIES.map(|name| by_name(name).expect("a policy's name"));
+            let policies = POLICIES.map(|policy| by_name(policy.name).expect("a policy's name"));
             let found = compare_live(programs, mix, &machine, &protocol, policies)?;
             let over = found.outcomes.iter().map(|outcome| {
                 let metrics = &outcome.metrics;
@@ -81,19 +99,17 @@ pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {
     let difference = p.zip(s).map(|(p, s)| p - s);
     claimed(claims::DUNN_ON_P_LESS_S, difference);
     findings.add_if(claims::KPART_ONLINE, mean(unfairness("kpart")));
-    for (place, (policy, name)) in
-        POLICIES.into_iter().zip(["Dunn", "KPart-DynaWay", "LFOC", "LFOC+"]).enumerate()
-    {
-        let case = format!("{name} online, mean unfairness over stock");
-        findings.add_beside(ITEM, &case, "ratio", mean(unfairness(policy)));
-        let case = format!("{name} online, mean STP over stock");
-        findings.add_beside(ITEM, &case, "ratio", mean(stp(policy)));
-        if policy == "dunn" {
+    for (place, LivePolicy { name, title, samples }) in POLICIES.into_iter().enumerate() {
+        let case = format!("{title} online, mean unfairness over stock");
+        findings.add_beside(ITEM, &case, "ratio", mean(unfairness(name)));
+        let case = format!("{title} online, mean STP over stock");
+        findings.add_beside(ITEM, &case, "ratio", mean(stp(name)));
+        if !samples {
             continue;
         }
         let mut spent = |what: &str, share: &dyn Fn(&Activity) -> Option<f64>| {
             let shares = ran.iter().filter_map(|(_, all)| Some(100.0 * share(&all[place])?));
-            let case = format!("{name} online, {what} in sampling mode");
+            let case = format!("{title} online, {what} in sampling mode");
             findings.add_beside(ITEM, &case, "percent", mean(shares));
         };
         spent("time", &|one| Some(one.sampling_share()));

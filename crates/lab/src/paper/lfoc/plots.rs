@@ -51,9 +51,10 @@ impl Figures {
             lines(folder.svg("figure4"), title, axes, std::slice::from_ref(line))?;
         }
         let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
-        for (number, mixes, names) in
-            [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
-        {
+        for (number, mixes, names) in [
+            (6, scored, &statically::POLICIES[..]),
+            (7, &ran, &over_time::POLICIES.map(|of| of.name)),
+        ] {
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
                 let heights = |policy: &str| {
                     let over_stock = mixes.iter().map(|mix| mix.over_stock(policy));

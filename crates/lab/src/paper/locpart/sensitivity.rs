@@ -7,14 +7,14 @@ use rayon::prelude::*;
 
 use super::baseline::{Baseline, LOAD};
 use super::claims;
-use super::setup::{LocpartBench, Scale};
+use super::setup::{LocpartBench, Scale, TailBench};
 use crate::paper::Findings;
 
 /// By ways, the 99th percentile of each service in ms, and the speed of the batch program over that
 /// with all ways.
 #[derive(Clone, Debug)]
 pub(super) struct Sensitivity {
-    pub(super) tails: Vec<(&'static str, Vec<f64>)>,
+    pub(super) tails: Vec<(TailBench, Vec<f64>)>,
     pub(super) batch: Vec<f64>,
     /// Sphinx with all ways: the load, the 99th percentile in seconds, and the number of its
     /// requests.
@@ -54,11 +54,11 @@ impl Sensitivity {
             let tails = (1..=bench.ways())
                 .into_par_iter()
                 .map(|ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64()));
-            Ok((service.name, tails.collect::<Result<Vec<f64>, ChipError>>()?))
+            Ok((service.which, tails.collect::<Result<Vec<f64>, ChipError>>()?))
         };
         let tails = services.par_iter().map(by_ways).collect::<Result<Vec<_>, ChipError>>()?;
         let batch = batch_speeds(bench, batch)?;
-        let mut sphinx = services.iter().filter(|(service, _)| service.name == "sphinx");
+        let mut sphinx = services.iter().filter(|(service, _)| service.which == TailBench::Sphinx);
         let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
             LOADS
                 .par_iter()
@@ -78,20 +78,20 @@ impl Sensitivity {
         let worst = self.tails.iter().map(|(_, tails)| rises(tails)).max().unwrap_or(0);
         findings.add(claims::RISING_TAILS, worst as f64);
         batch_findings(&self.batch, findings);
-        for (name, tails) in &self.tails {
+        for (service, tails) in &self.tails {
             let last = tails.len() - 1;
-            if *name == "silo" {
+            if *service == TailBench::Silo {
                 findings.add(claims::SILO_P99, tails[last]);
             }
-            let case = format!("{name}, p99 with 1 way over that with all");
+            let case = format!("{}, p99 with 1 way over that with all", service.name());
             findings.add_beside(ITEM, &case, "ratio", Some(tails[0] / tails[last]));
         }
-        let tail = |name: &str| {
-            let found = self.tails.iter().find(|(other, _)| *other == name);
+        let tail = |service| {
+            let found = self.tails.iter().find(|(other, _)| *other == service);
             found.and_then(|(_, tails)| tails.last().copied()).unwrap_or(f64::NAN)
         };
-        findings.add(claims::SPHINX_TAIL, tail("sphinx") / 1e3);
-        findings.add(claims::XAPIAN_TAIL, tail("xapian"));
+        findings.add(claims::SPHINX_TAIL, tail(TailBench::Sphinx) / 1e3);
+        findings.add(claims::XAPIAN_TAIL, tail(TailBench::Xapian));
         for &(load, seconds, requests) in &self.loads {
             let case = format!("sphinx tail at {:.0} % of what it can answer", 100.0 * load);
             findings.add_beside("§IV-B", &case, "s", Some(seconds));
