@@ -105,7 +105,7 @@ fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
     for (parameter, (name, default)) in policy.parameters.iter().zip(defaults) {
         let (from, help) = (parameter.source.replace('`', ""), parameter.help());
         let help = help.trim_end_matches('.').replace('`', "");
-        table.add_row([name, &default.to_string(), parameter.unit, &from, &help]);
+        table.add_row([name, &default.to_string(), &parameter.unit, &from, &help]);
     }
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -130,7 +130,7 @@ fn described(policy: &Descriptor) -> Value {
 }
 
 fn detail(parameter: &Parameter, default: &Value) -> Value {
-    let (kind, words) = match parameter.kind {
+    let (kind, words) = match &parameter.kind {
         ValueKind::Switch => ("switch", None),
         ValueKind::Count => ("count", None),
         ValueKind::Fraction => ("fraction", None),
@@ -142,9 +142,9 @@ fn detail(parameter: &Parameter, default: &Value) -> Value {
         "name": parameter.name,
         "kind": kind,
         "words": words,
-        "unit": match parameter.kind {
+        "unit": match &parameter.kind {
             ValueKind::Time => Some("ns"),
-            _ => Some(parameter.unit).filter(|unit| !unit.is_empty()),
+            _ => Some(&*parameter.unit).filter(|unit| !unit.is_empty()),
         },
         "default": default,
         "least": bounds[0],
