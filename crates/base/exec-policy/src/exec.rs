@@ -75,7 +75,7 @@ impl ExecPolicy {
         name: &'static str,
         start: Arc<dyn ProgramStart>,
         schedules: bool,
-        parameters: &[(&'static str, Value)],
+        parameters: &[(&str, Value<'_>)],
     ) -> Self {
         let timeout = parameters.iter().find_map(|parameter| match parameter {
             (TIMEOUT, Value::Time(timeout)) => Some(*timeout),

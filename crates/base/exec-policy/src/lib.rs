@@ -14,6 +14,7 @@ mod connection;
 mod describe;
 mod exec;
 mod faults;
+mod growing;
 mod parameters;
 mod plans;
 pub mod policies;
@@ -22,8 +23,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use fairways_policy::Descriptor;
 
@@ -31,24 +31,27 @@ pub use answer::AnswerChecks;
 pub use confined::{CONFINED, KEEPER, confine, keep};
 pub use exec::ExecPolicy;
 pub use faults::faults;
+pub use growing::GrowingList;
 pub use parameters::json_of;
 
 use confined::ConfinedStart;
+use describe::DescribedProgram;
 use start::{DirectStart, ProgramStart};
 
 /// What the name of a policy that is a program begins with; its command follows.
 pub const PREFIX: &str = "exec:";
 
-/// The programs that have described themselves, by name. A policy's name and table live as long as
-/// the process, like those that are compiled in.
-static DESCRIBED: Mutex<BTreeMap<String, &'static Descriptor>> = Mutex::new(BTreeMap::new());
+/// The programs that have described themselves. They are kept for as long as the process runs, like
+/// the table of the policies that are compiled in.
+static DESCRIBED: GrowingList<DescribedProgram> = GrowingList::new();
 
 /// The table's entry for the policy with this name, if it is compiled in, or is a program that
 /// [`described`] has asked.
 #[must_use]
 pub fn descriptor(name: &str) -> Option<&'static Descriptor> {
-    let programs = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
-    fairways_policy::descriptor(name).or_else(|| programs.get(name).copied())
+    fairways_policy::descriptor(name).or_else(|| {
+        DESCRIBED.find(|program| program.name == name).map(DescribedProgram::descriptor)
+    })
 }
 
 /// The policies of this process whose programs are not started again, a line each. Looks whether
@@ -70,11 +73,10 @@ pub fn described(name: &str, confined: bool) -> Result<&'static Descriptor, Stri
         return Ok(known);
     }
     let described = ask(name, confined).map_err(|why| format!("{name}: {why}"))?;
-    let mut programs = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(programs.entry(name.to_owned()).or_insert(described))
+    Ok(DESCRIBED.find_or_add(|program| program.name == name, described).descriptor())
 }
 
-fn ask(name: &str, confined: bool) -> Result<&'static Descriptor, String> {
+fn ask(name: &str, confined: bool) -> Result<DescribedProgram, String> {
     let command = name.strip_prefix(PREFIX).unwrap_or(name);
     let start: Arc<dyn ProgramStart> = match confined {
         true => Arc::new(ConfinedStart::new(command)?),

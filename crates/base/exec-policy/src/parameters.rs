@@ -1,5 +1,6 @@
 //! The parameters that a program describes.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use fairways_core::Q32;
@@ -38,8 +39,8 @@ enum ParameterKind {
 }
 
 impl DescribedParameter {
-    /// The parameter, and its default.
-    pub(crate) fn read(self) -> Result<(Parameter, parameter::Value), String> {
+    /// The parameter, and its default, which it reads.
+    pub(crate) fn read(self) -> Result<(Parameter, String), String> {
         if !is_name(&self.name) {
             return Err("expected a name of small letters, digits and _".to_owned());
         }
@@ -55,14 +56,13 @@ impl DescribedParameter {
                 return Err("words: expected at least one".to_owned());
             }
             ParameterKind::Word => {
-                ValueKind::Word(Box::leak(self.words.into_iter().map(leaked).collect()))
+                ValueKind::Word(self.words.into_iter().map(Cow::Owned).collect())
             }
         };
         let bounds = [("least", &self.least), ("most", &self.most)];
         let [least, most] = bounds.map(|(of, bound)| self.kind.bound(of, bound.as_ref()));
         let bounds = [least?, most?];
-        let (name, unit, help) = (leaked(self.name), leaked(self.unit), leaked(self.help));
-        let parameter = Parameter::of_program(name, kind, unit, bounds, help);
+        let parameter = Parameter::of_program(self.name, kind, self.unit, bounds, self.help);
         if let [Some(least), Some(most)] = parameter.bounds()
             && bounds[0] > bounds[1]
         {
@@ -75,10 +75,10 @@ impl DescribedParameter {
             })?,
             _ => default.clone(),
         };
-        let value = parameter
+        parameter
             .read(&default)
             .map_err(|expected| format!("default: expected {expected}, found {found}"))?;
-        Ok((parameter, value))
+        Ok((parameter, default))
     }
 }
 
@@ -113,7 +113,7 @@ fn is_name(name: &str) -> bool {
 
 /// A parameter's value as journals have it: times as whole nanoseconds, fractions as text.
 #[must_use]
-pub fn json_of(value: parameter::Value) -> Value {
+pub fn json_of(value: parameter::Value<'_>) -> Value {
     match value {
         parameter::Value::Switch(is) => is.into(),
         parameter::Value::Count(count) => count.into(),
@@ -129,9 +129,4 @@ fn written(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// A text that lives as long as the process.
-pub(crate) fn leaked(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
 }

@@ -56,7 +56,7 @@ pub fn names(so: impl Fn(&Descriptor) -> bool) -> String {
 /// If the policy does not exist, or lacks a parameter, or a parameter can't have that value.
 pub fn make(name: &str, given: Map<String, Value>) -> Result<(Box<dyn Policy>, Value), BadInput> {
     let policy = known(name)?;
-    let values: Vec<(&str, parameter::Value)> = given
+    let values: Vec<(&str, parameter::Value<'_>)> = given
         .iter()
         .map(|(parameter, value)| read(policy, parameter, value))
         .collect::<Result<_, BadInput>>()?;
@@ -75,9 +75,9 @@ fn read(
     policy: &Descriptor,
     name: &str,
     value: &Value,
-) -> Result<(&'static str, parameter::Value), BadInput> {
+) -> Result<(&'static str, parameter::Value<'static>), BadInput> {
     let parameter = policy.parameter(name).ok_or_else(|| {
-        let known: Vec<&str> = policy.parameters.iter().map(|of| of.name).collect();
+        let known: Vec<&str> = policy.parameters.iter().map(|of| &*of.name).collect();
         let meant = did_you_mean(name, known.iter().copied());
         let known = match &*known {
             [] => "none".to_owned(),
@@ -93,12 +93,12 @@ fn read(
         let found = found(parameter, value, text);
         BadInput(format!("parameter {name} of {}: expected {expected}, found {found}", policy.name))
     })?;
-    Ok((parameter.name, value))
+    Ok((&parameter.name, value))
 }
 
 /// A wrong value in an error message, as users write it.
 fn found(parameter: &Parameter, value: &Value, text: String) -> String {
-    match (parameter.kind, value.as_u64()) {
+    match (&parameter.kind, value.as_u64()) {
         (ValueKind::Time, Some(nanos)) => {
             parameter::Value::Time(std::time::Duration::from_nanos(nanos)).to_string()
         }

@@ -1,7 +1,7 @@
 //! The parameters of policies that users set by name. Each is defined once, with its type, unit,
 //! default, bounds, source and a line of help.
 
-use alloc::boxed::Box;
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,14 +11,14 @@ use core::time::Duration;
 use fairways_core::Q32;
 
 /// A parameter of a policy.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Parameter {
     /// The paper's name for it, or ours.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What its values are.
     pub kind: ValueKind,
     /// The unit of its values; empty where they have none.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// The least value: of a time in nanoseconds, of a fraction in units of 2^-32. `None` if there
     /// is no bound.
     pub least: Option<u64>,
@@ -29,14 +29,14 @@ pub struct Parameter {
     /// Its source: the paper's section, a decision of `docs/decisions.md`, or ours.
     pub source: &'static str,
     /// The documentation, line by line; its first paragraph is the help.
-    pub(crate) doc: &'static [&'static str],
+    pub(crate) doc: Cow<'static, str>,
 }
 
 /// The least period at which a policy decides.
 pub(crate) const MILLISECOND: u64 = 1_000_000;
 
 /// What a parameter's values are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// `true` or `false`.
     Switch,
@@ -47,12 +47,12 @@ pub enum ValueKind {
     /// A span of time.
     Time,
     /// One of these words.
-    Word(&'static [&'static str]),
+    Word(Cow<'static, [Cow<'static, str>]>),
 }
 
-/// A parameter's value.
+/// A parameter's value; a word is the parameter's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum Value<'a> {
     /// Of [`ValueKind::Switch`].
     Switch(bool),
     /// Of [`ValueKind::Count`].
@@ -62,7 +62,7 @@ pub enum Value {
     /// Of [`ValueKind::Time`].
     Time(Duration),
     /// Of [`ValueKind::Word`].
-    Word(&'static str),
+    Word(&'a str),
 }
 
 impl Parameter {
@@ -70,26 +70,34 @@ impl Parameter {
     /// [`Self::most`].
     #[must_use]
     pub fn of_program(
-        name: &'static str,
+        name: String,
         kind: ValueKind,
-        unit: &'static str,
+        unit: String,
         [least, most]: [Option<u64>; 2],
-        help: &'static str,
+        help: String,
     ) -> Self {
-        let doc = Box::leak(Box::new([help]));
-        Self { name, kind, unit, least, most, largest: u64::MAX, source: "the program", doc }
+        Self {
+            name: name.into(),
+            kind,
+            unit: unit.into(),
+            least,
+            most,
+            largest: u64::MAX,
+            source: "the program",
+            doc: help.into(),
+        }
     }
 
     /// What the parameter does, in a line.
     #[must_use]
     pub fn help(&self) -> String {
-        let lines = self.doc.iter().map(|line| line.trim());
+        let lines = self.doc.lines().map(str::trim);
         lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// The value of a text; the text of a time is a number of nanoseconds.
-    pub fn read(&self, text: &str) -> Result<Value, String> {
-        let value = match self.kind {
+    pub fn read(&self, text: &str) -> Result<Value<'_>, String> {
+        let value = match &self.kind {
             ValueKind::Switch => text.parse().ok().map(Value::Switch),
             ValueKind::Count => text.parse().ok().map(Value::Count),
             ValueKind::Fraction => text.parse().ok().map(Value::Fraction),
@@ -97,27 +105,27 @@ impl Parameter {
                 text.parse().ok().map(|nanos| Value::Time(Duration::from_nanos(nanos)))
             }
             ValueKind::Word(words) => {
-                words.iter().find(|&&word| word == text).map(|word| Value::Word(word))
+                words.iter().find(|&word| word == text).map(|word| Value::Word(word))
             }
         };
         value.filter(|value| self.is_in_bounds(*value)).ok_or_else(|| self.expected())
     }
 
-    fn is_in_bounds(&self, value: Value) -> bool {
+    fn is_in_bounds(&self, value: Value<'_>) -> bool {
         let (least, most) = (self.least.unwrap_or(0), self.most.unwrap_or(self.largest));
         value.size().is_none_or(|size| (least..=most).contains(&size))
     }
 
     /// The least and the largest value; `None` where only the type has a bound.
     #[must_use]
-    pub fn bounds(&self) -> [Option<Value>; 2] {
-        [self.least, self.most].map(|size| size.map(|size| Value::from_size(self.kind, size)))
+    pub fn bounds(&self) -> [Option<Value<'_>>; 2] {
+        [self.least, self.most].map(|size| size.map(|size| Value::from_size(&self.kind, size)))
     }
 
     /// What values it takes, in words.
     #[must_use]
     pub fn expected(&self) -> String {
-        let what = match self.kind {
+        let what = match &self.kind {
             ValueKind::Switch => return "true or false".into(),
             ValueKind::Word(words) => return words.join(" or "),
             ValueKind::Count => "a whole number",
@@ -133,7 +141,7 @@ impl Parameter {
     }
 }
 
-impl Value {
+impl Value<'_> {
     /// The quantity that bounds apply to.
     fn size(self) -> Option<u64> {
         match self {
@@ -144,7 +152,7 @@ impl Value {
         }
     }
 
-    fn from_size(kind: ValueKind, size: u64) -> Self {
+    fn from_size(kind: &ValueKind, size: u64) -> Self {
         match kind {
             ValueKind::Fraction => Self::Fraction(Q32::from_raw(size)),
             ValueKind::Time => Self::Time(Duration::from_nanos(size)),
@@ -153,7 +161,7 @@ impl Value {
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for Value<'_> {
     /// The text by which it is set: times have a unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -180,10 +188,10 @@ pub trait Setting: Copy {
     const LARGEST: u64;
 
     /// The value.
-    fn value(self) -> Value;
+    fn value(self) -> Value<'static>;
 
     /// The parameter from a value; `None` if the value is of another kind, or too large.
-    fn from_value(value: Value) -> Option<Self>;
+    fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
 macro_rules! settings {
@@ -192,11 +200,11 @@ macro_rules! settings {
             const KIND: ValueKind = ValueKind::$kind;
             const LARGEST: u64 = $most;
 
-            fn value(self) -> Value {
+            fn value(self) -> Value<'static> {
                 Value::$kind($into(self))
             }
 
-            fn from_value($value: Value) -> Option<Self> {
+            fn from_value($value: Value<'_>) -> Option<Self> {
                 let Value::$kind($value) = $value else { return None };
                 $from
             }
@@ -218,38 +226,42 @@ pub trait ParameterSet: Copy {
     const TABLE: &'static [Parameter];
 
     /// Their values, in the same order.
-    fn values(&self) -> Vec<Value>;
+    fn values(&self) -> Vec<Value<'static>>;
 
     /// Sets the parameter of this name. An unknown name, or a value of another kind, changes
     /// nothing.
-    fn set(&mut self, name: &str, value: Value);
+    fn set(&mut self, name: &str, value: Value<'_>);
 }
 
 /// The parameters of a policy that has none.
 impl ParameterSet for () {
     const TABLE: &'static [Parameter] = &[];
 
-    fn values(&self) -> Vec<Value> {
+    fn values(&self) -> Vec<Value<'static>> {
         Vec::new()
     }
 
-    fn set(&mut self, _: &str, _: Value) {}
+    fn set(&mut self, _: &str, _: Value<'_>) {}
 }
 
 /// Words as a parameter's type: `choices!(Rule { Margin = "margin", Published = "published" })`.
 macro_rules! choices {
     ($Type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
         impl $crate::parameter::Setting for $Type {
-            const KIND: $crate::parameter::ValueKind = $crate::parameter::ValueKind::Word(&[$($word),*]);
+            const KIND: $crate::parameter::ValueKind = {
+                use alloc::borrow::Cow;
+                const WORDS: &[Cow<'static, str>] = &[$(Cow::Borrowed($word)),*];
+                $crate::parameter::ValueKind::Word(Cow::Borrowed(WORDS))
+            };
             const LARGEST: u64 = 0;
 
-            fn value(self) -> $crate::parameter::Value {
+            fn value(self) -> $crate::parameter::Value<'static> {
                 $crate::parameter::Value::Word(match self {
                     $(Self::$variant => $word,)*
                 })
             }
 
-            fn from_value(value: $crate::parameter::Value) -> Option<Self> {
+            fn from_value(value: $crate::parameter::Value<'_>) -> Option<Self> {
                 match value {
                     $($crate::parameter::Value::Word($word) => Some(Self::$variant),)*
                     _ => None,
@@ -292,24 +304,25 @@ macro_rules! parameters {
 
         impl $crate::parameter::ParameterSet for $Parameters {
             const TABLE: &'static [$crate::parameter::Parameter] = {
+                use alloc::borrow::Cow;
                 use $crate::parameter::{Parameter, Setting};
                 &[$(Parameter {
-                    name: stringify!($name),
+                    name: Cow::Borrowed(stringify!($name)),
                     kind: <$type as Setting>::KIND,
-                    unit: $unit,
+                    unit: Cow::Borrowed($unit),
                     least: [$(Some($least),)? None][0],
                     most: [$(Some($most),)? None][0],
                     largest: <$type as Setting>::LARGEST,
                     source: $source,
-                    doc: &[$($doc),*],
+                    doc: Cow::Borrowed(concat!($($doc, "\n"),*)),
                 }),*]
             };
 
-            fn values(&self) -> alloc::vec::Vec<$crate::parameter::Value> {
+            fn values(&self) -> alloc::vec::Vec<$crate::parameter::Value<'static>> {
                 alloc::vec![$($crate::parameter::Setting::value(self.$name)),*]
             }
 
-            fn set(&mut self, name: &str, value: $crate::parameter::Value) {
+            fn set(&mut self, name: &str, value: $crate::parameter::Value<'_>) {
                 match name {
                     $(stringify!($name) => {
                         if let Some(value) = $crate::parameter::Setting::from_value(value) {

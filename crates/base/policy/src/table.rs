@@ -36,7 +36,7 @@ pub struct Descriptor {
 }
 
 /// A function that makes a policy from the parameters that are set.
-pub type MakeFn = dyn Fn(&[(&str, Value)]) -> ConfiguredPolicy + Send + Sync;
+pub type MakeFn = dyn Fn(&[(&str, Value<'static>)]) -> ConfiguredPolicy + Send + Sync;
 
 /// How a policy is made.
 #[derive(Clone, Copy)]
@@ -130,7 +130,7 @@ pub struct ConfiguredPolicy {
     /// The policy.
     pub policy: Box<dyn Policy>,
     /// Its parameters, in the order of the table.
-    pub parameters: Vec<(&'static str, Value)>,
+    pub parameters: Vec<(&'static str, Value<'static>)>,
 }
 
 impl Descriptor {
@@ -161,7 +161,7 @@ impl Descriptor {
     /// Makes the policy with these parameters, read by [`Parameter::read`]; the others have their
     /// defaults.
     #[must_use]
-    pub fn make(&self, settings: &[(&str, Value)]) -> ConfiguredPolicy {
+    pub fn make(&self, settings: &[(&str, Value<'static>)]) -> ConfiguredPolicy {
         (self.make.0)(settings)
     }
 
@@ -194,12 +194,12 @@ impl Descriptor {
 pub(crate) fn make<P: ParameterSet, T: Policy + 'static>(
     mut parameters: P,
     new: fn(P) -> T,
-    settings: &[(&str, Value)],
+    settings: &[(&str, Value<'static>)],
 ) -> ConfiguredPolicy {
     for &(name, value) in settings {
         parameters.set(name, value);
     }
-    let names = P::TABLE.iter().map(|parameter| parameter.name);
+    let names = P::TABLE.iter().map(|parameter| &*parameter.name);
     let parameters_made = names.zip(parameters.values()).collect();
     ConfiguredPolicy { policy: Box::new(new(parameters)), parameters: parameters_made }
 }

@@ -59,14 +59,14 @@ pub fn draw_workloads(programs: &ProgramCatalog, ways: Ways, count: usize, seed:
     let classes = classes(programs.table(), ways);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut mixes = Vec::new();
-    for kind in ["S", "P"] {
+    for (kind, has_phases) in [("S", false), ("P", true)] {
         let mut number = 0;
         for size in WORKLOAD_SIZES {
             for _ in 0..count {
                 number += 1;
                 let mut phased: Vec<usize> = (classes.len()..programs.len()).collect();
                 let mut first = Vec::new();
-                while kind == "P" && first.len() < size / 4 {
+                while has_phases && first.len() < size / 4 {
                     let Some(place) = pick(&mut rng, phased.len()) else { break };
                     first.push(phased.remove(place));
                 }

@@ -132,7 +132,7 @@ fn described(policy: &Descriptor) -> Value {
 }
 
 fn detail(parameter: &Parameter, default: &Value) -> Value {
-    let (kind, words) = match parameter.kind {
+    let (kind, words) = match &parameter.kind {
         ValueKind::Switch => ("switch", None),
         ValueKind::Count => ("count", None),
         ValueKind::Fraction => ("fraction", None),
@@ -144,9 +144,9 @@ fn detail(parameter: &Parameter, default: &Value) -> Value {
         "name": parameter.name,
         "kind": kind,
         "words": words,
-        "unit": match parameter.kind {
+        "unit": match &parameter.kind {
             ValueKind::Time => Some("ns"),
-            _ => Some(parameter.unit).filter(|unit| !unit.is_empty()),
+            _ => Some(&*parameter.unit).filter(|unit| !unit.is_empty()),
         },
         "default": default,
         "least": bounds[0],

@@ -4,6 +4,8 @@
 //! Intel's limit on three machines, two reports say what many cores move at the lowest step, and
 //! the Memory Latency Checker measured latency under load on two machines.
 
+pub(super) mod claims;
+
 use std::time::Duration;
 
 use fairways_chip::preset::parse;
@@ -16,21 +18,61 @@ use rayon::prelude::*;
 
 use super::figures::{FigureError, Line, lines};
 use super::published::FigureFolder;
-use super::{Findings, MeasuredValue};
+use super::{ClaimName, Findings};
 
 /// Lines of 128 MB, of which a cache holds little.
 const LARGE: u32 = 1 << 21;
 
-/// Machines of the self-test: what one stream moves without a limit, MiB/s, and the percents.
-const SELF_TEST: [(&str, f64, &[u32]); 3] = [
-    ("machine 1", 6929.0, &[40, 30, 20, 10]),
-    ("machine 2", 14179.0, &[90, 60, 40, 30, 20, 10]),
-    ("machine 3", 6874.0, &[40, 30, 20, 10]),
+/// Machines of the self-test: what one stream moves without a limit, MiB/s, and what was measured
+/// at which percents.
+const SELF_TEST: [(f64, &[(u32, ClaimName)]); 3] = [
+    (
+        6929.0,
+        &[
+            (40, claims::MACHINE_1_AT_40),
+            (30, claims::MACHINE_1_AT_30),
+            (20, claims::MACHINE_1_AT_20),
+            (10, claims::MACHINE_1_AT_10),
+        ],
+    ),
+    (
+        14179.0,
+        &[
+            (90, claims::MACHINE_2_AT_90),
+            (60, claims::MACHINE_2_AT_60),
+            (40, claims::MACHINE_2_AT_40),
+            (30, claims::MACHINE_2_AT_30),
+            (20, claims::MACHINE_2_AT_20),
+            (10, claims::MACHINE_2_AT_10),
+        ],
+    ),
+    (
+        6874.0,
+        &[
+            (40, claims::MACHINE_3_AT_40),
+            (30, claims::MACHINE_3_AT_30),
+            (20, claims::MACHINE_3_AT_20),
+            (10, claims::MACHINE_3_AT_10),
+        ],
+    ),
 ];
 
-/// Machines whose latency under load was measured: the bus, and the percents of its bandwidth.
-const LOADED: [(&str, &str, [u32; 3]); 2] =
-    [("Cascade Lake", "cascade-lake", [50, 82, 98]), ("Ice Lake", "ice-lake", [50, 82, 93])];
+/// Machines whose latency under load was measured: the bus, and what was measured at which percents
+/// of its bandwidth.
+const LOADED: [(&str, [(u32, ClaimName); 3]); 2] = [
+    (
+        "cascade-lake",
+        [
+            (50, claims::CASCADE_LAKE_AT_50),
+            (82, claims::CASCADE_LAKE_AT_82),
+            (98, claims::CASCADE_LAKE_AT_98),
+        ],
+    ),
+    (
+        "ice-lake",
+        [(50, claims::ICE_LAKE_AT_50), (82, claims::ICE_LAKE_AT_82), (93, claims::ICE_LAKE_AT_93)],
+    ),
+];
 
 /// Streams beside a chase, and the bus that they fill, MB/s.
 const STREAMS: usize = 8;
@@ -86,31 +128,26 @@ impl BandwidthTables {
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, LoadedLatencies), ChipError> {
         let mut findings = Findings::default();
-        for (step, (machine, mibps, percents)) in SELF_TEST.into_iter().enumerate() {
+        for (step, (mibps, percents)) in SELF_TEST.into_iter().enumerate() {
             progress("one stream", step, SELF_TEST.len());
-            self.one_stream(machine, mibps, percents, &mut findings)?;
+            self.one_stream(mibps, percents, &mut findings)?;
         }
         progress("many cores", 0, 1);
-        for (issue, cores) in [(277, 6), (285, 20)] {
+        for (claim, cores) in [(claims::SIX_CORES, 6), (claims::TWENTY_CORES, 20)] {
             let jobs = vec![(stream(4.3), Some(10)); cores];
             let moved = self.moved(&chip("queue", 200_000.0), &jobs)?;
-            let gbps = moved.iter().map(|one| one.gbps).sum();
-            let item = format!("intel-cmt-cat, issue {issue}");
-            findings.add(&item, &format!("{cores} cores at 10 %"), gbps);
+            findings.add(claim, moved.iter().map(|one| one.gbps).sum());
         }
         let mut loaded = vec![("queue".to_owned(), self.loaded_latencies("queue")?)];
-        for (step, (machine, bus, percents)) in LOADED.into_iter().enumerate() {
+        for (step, (bus, percents)) in LOADED.into_iter().enumerate() {
             progress("latency under load", step, LOADED.len());
             let points = self.loaded_latencies(bus)?;
-            for (points, name) in [(&points, None), (&loaded[0].1, Some("queue"))] {
-                for percent in percents {
-                    let item = format!("loaded latency, {machine}");
-                    let case = format!("a chase at {percent} % of the bandwidth over idle");
-                    let case = name.map_or(case.clone(), |name| format!("{case}, bus={name}"));
-                    if let Some(ratio) = at(points, f64::from(percent) / 100.0) {
-                        findings.push(&item, &case, "ratio", MeasuredValue::Number(ratio));
-                    }
-                }
+            for (percent, claim) in percents {
+                findings.add_if(claim, at(&points, percent));
+            }
+            for (percent, ClaimName { item, case }) in percents {
+                let case = format!("{case}, bus=queue");
+                findings.add_beside(item, &case, "ratio", at(&loaded[0].1, percent));
             }
             loaded.push((bus.to_owned(), points));
         }
@@ -122,22 +159,20 @@ impl BandwidthTables {
     /// One stream's speed at each percent, over that without a limit.
     fn one_stream(
         self,
-        machine: &str,
         mibps: f64,
-        percents: &[u32],
+        percents: &[(u32, ClaimName)],
         findings: &mut Findings,
     ) -> Result<(), ChipError> {
         let nanos = 64e9 / (mibps * f64::from(1 << 20));
-        let limits = [None].into_iter().chain(percents.iter().copied().map(Some));
+        let limits = [None].into_iter().chain(percents.iter().map(|(percent, _)| Some(*percent)));
         let limits: Vec<Option<u32>> = limits.collect();
         let chip = chip("queue", 102_000.0);
         let moved: Vec<f64> = limits
             .par_iter()
             .map(|&limit| Ok(self.moved(&chip, &[(stream(nanos), limit)])?[0].gbps))
             .collect::<Result<_, ChipError>>()?;
-        for (percent, gbps) in percents.iter().zip(&moved[1..]) {
-            let case = format!("one stream at {percent} % over 100 %");
-            findings.add(&format!("self-test, {machine}"), &case, gbps / moved[0]);
+        for ((_, claim), gbps) in percents.iter().zip(&moved[1..]) {
+            findings.add(*claim, gbps / moved[0]);
         }
         Ok(())
     }
@@ -233,8 +268,9 @@ fn chase() -> Job {
     Job::new(SimulatedProgram::new(accesses, 0.01, 1.0))
 }
 
-/// The value at `x` on a line through points; `None` outside them.
-fn at(points: &[(f64, f64)], x: f64) -> Option<f64> {
+/// The latency at a percentage of the bandwidth, on a line through points; `None` outside them.
+fn at(points: &[(f64, f64)], percent: u32) -> Option<f64> {
+    let x = f64::from(percent) / 100.0;
     let pair = points.windows(2).find(|pair| (pair[0].0..=pair[1].0).contains(&x))?;
     let [(from, low), (to, high)] = [pair[0], pair[1]];
     Some(low + (high - low) * (x - from) / (to - from).max(f64::MIN_POSITIVE))

@@ -1,6 +1,6 @@
 //! The values that a paper's experiments measure.
 
-use super::{Claim, MeasuredValue};
+use super::{Claim, ClaimName, MeasuredValue};
 
 /// The measured values of a paper, by item and case.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Finding {
 }
 
 impl Findings {
-    pub(super) fn push(&mut self, item: &str, case: &str, unit: &str, value: MeasuredValue) {
+    fn push(&mut self, item: &str, case: &str, unit: &str, value: MeasuredValue) {
         let (item, case, unit) = (item.to_owned(), case.to_owned(), unit.to_owned());
         self.0.push(Finding { item, case, unit, value, by_seed: Vec::new(), is_partial: false });
     }
@@ -48,12 +48,21 @@ impl Findings {
         }
     }
 
-    pub(super) fn add(&mut self, item: &str, case: &str, value: f64) {
-        self.push(item, case, "", MeasuredValue::Number(value));
+    /// Adds the value of a claim.
+    pub(super) fn add(&mut self, claim: ClaimName, value: f64) {
+        self.push(claim.item, claim.case, "", MeasuredValue::Number(value));
     }
 
-    pub(super) fn add_text(&mut self, item: &str, case: &str, value: impl Into<String>) {
-        self.push(item, case, "", MeasuredValue::Text(value.into()));
+    /// Adds the text of a claim.
+    pub(super) fn add_text(&mut self, claim: ClaimName, value: impl Into<String>) {
+        self.push(claim.item, claim.case, "", MeasuredValue::Text(value.into()));
+    }
+
+    /// Adds the value of a claim, if there is one.
+    pub(super) fn add_if(&mut self, claim: ClaimName, value: Option<f64>) {
+        if let Some(value) = value {
+            self.add(claim, value);
+        }
     }
 
     /// Adds a value for which the paper has none.
@@ -61,6 +70,11 @@ impl Findings {
         if let Some(value) = value {
             self.push(item, case, unit, MeasuredValue::Number(value));
         }
+    }
+
+    /// Adds a text for which the paper has none.
+    pub(super) fn add_text_beside(&mut self, item: &str, case: &str, value: impl Into<String>) {
+        self.push(item, case, "", MeasuredValue::Text(value.into()));
     }
 
     /// Adds values from another ground, whose name follows each case; a claim's unit is that of its
@@ -85,12 +99,6 @@ impl Findings {
     pub(super) fn mark_partial(&mut self, is_partial: impl Fn(&Finding) -> bool) {
         for finding in &mut self.0 {
             finding.is_partial = is_partial(finding);
-        }
-    }
-
-    pub(super) fn add_if(&mut self, item: &str, case: &str, value: Option<f64>) {
-        if let Some(value) = value {
-            self.add(item, case, value);
         }
     }
 }

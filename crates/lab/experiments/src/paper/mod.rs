@@ -7,6 +7,7 @@ pub mod bandwidth;
 pub mod cache_fair;
 pub mod casc;
 mod claim_kind;
+mod claim_name;
 pub mod dcat;
 pub mod fairways;
 mod figures;
@@ -23,6 +24,7 @@ mod turns;
 use serde::Deserialize;
 
 pub use claim_kind::ClaimKind;
+use claim_name::ClaimName;
 pub use figures::{Bars, FigureError, Line, bars, lines};
 use findings::Finding;
 pub use findings::Findings;

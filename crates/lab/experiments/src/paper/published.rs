@@ -201,7 +201,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bars, bars, claims};
+    use super::super::{Bars, ClaimName, bars, claims};
     use super::*;
 
     #[test]
@@ -223,16 +223,20 @@ mod tests {
          Figure 6,words,text,x,x,x,yes,w\nFigure 6,not measured,percent,5,4,6,shape,w\n\
          Figure 7,another,percent,5,4,6,shape,w\n";
 
+    fn claim(item: &'static str, case: &'static str) -> ClaimName {
+        ClaimName { item, case }
+    }
+
     /// Below the bars stands a row for each number that the paper has of this figure; no name
     /// stands within the axes.
     #[test]
     fn published_values_stand_below_their_figure() {
         let claims = claims(CLAIMED).unwrap();
         let mut findings = Findings::default();
-        findings.add("Figure 6", "seen", 5.5);
-        findings.add("Figure 6", "an image", 1.05);
-        findings.add_text("Figure 6", "words", "x");
-        findings.add("Figure 7", "another", 5.0);
+        findings.add(claim("Figure 6", "seen"), 5.5);
+        findings.add(claim("Figure 6", "an image"), 1.05);
+        findings.add_text(claim("Figure 6", "words"), "x");
+        findings.add(claim("Figure 7", "another"), 5.0);
         let folder = tempfile::tempdir().unwrap();
         let figures = FigureFolder::new(folder.path(), &claims, &findings);
         let plot = Bars {

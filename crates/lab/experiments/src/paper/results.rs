@@ -120,17 +120,21 @@ fn unclaimed(found: &Finding, ground: Ground) -> ClaimResult {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claims;
+    use super::super::{ClaimName, claims};
     use super::*;
 
     const CLAIMED: &str = "item,case,unit,published,low,high,reproducible,why\n\
          F,a,percent,5,4,6,shape,w\nF,b,text,x,x,x,yes,w\nF,c,percent,5,,,no,w\n";
 
+    const A: ClaimName = ClaimName { item: "F", case: "a" };
+    const B: ClaimName = ClaimName { item: "F", case: "b" };
+    const C: ClaimName = ClaimName { item: "F", case: "c" };
+
     fn one(a: f64) -> Findings {
         let mut findings = Findings::default();
-        findings.add("F", "a", a);
-        findings.add_text("F", "b", "x");
-        findings.add("F", "c", a);
+        findings.add(A, a);
+        findings.add_text(B, "x");
+        findings.add(C, a);
         findings
     }
 
@@ -160,10 +164,10 @@ mod tests {
     #[test]
     fn each_ground_is_held_to_the_band() {
         let mut corpus = Findings::default();
-        corpus.add("F", "a", 7.0);
-        corpus.add_text("F", "b", "x");
+        corpus.add(A, 7.0);
+        corpus.add_text(B, "x");
         corpus.add_beside("F", "only there", "ways", Some(1.0));
-        corpus.mark_partial(|found| found.case == "b");
+        corpus.mark_partial(|found| found.case == B.case);
         let rows = rows("none", claims(CLAIMED).expect("claims"), one(5.0), corpus);
         assert_eq!(verdict(&rows[0], Ground::Models), (Some(true), None));
         assert_eq!(verdict(&rows[0], Ground::Corpus), (Some(false), None));

@@ -1,10 +1,9 @@
 //! A policy written in Python.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairways_core::{Action, Event, Policy, Time};
-use fairways_exec_policy::AnswerChecks;
+use fairways_exec_policy::{AnswerChecks, GrowingList};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pythonize::{depythonize, pythonize};
@@ -46,7 +45,7 @@ impl PythonChoice {
             policy.getattr_opt("decides")?.map(|decides| decides.extract()).transpose()?;
         let knows = one_of("knows", knows.as_deref(), "profiles", &KNOWS)?;
         let decides = one_of("decides", decides.as_deref(), "ways", &["ways", "turns"])?;
-        let name = lasting(format!("python:{described}"));
+        let name = kept(&format!("python:{described}"));
         Ok(Self {
             name,
             made_by: policy.clone().unbind(),
@@ -98,19 +97,13 @@ impl PythonChoice {
     }
 }
 
-/// The names of policies that were written in Python. They live as long as the process, like those
-/// of the policies that are compiled in.
-static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+/// The names of policies that were written in Python. They are kept for as long as the process
+/// runs, like those of the policies that are compiled in.
+static NAMES: GrowingList<String> = GrowingList::new();
 
-/// The same name, which lives as long as the process.
-fn lasting(name: String) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(&*name) {
-        return known;
-    }
-    let name: &'static str = Box::leak(name.into_boxed_str());
-    names.insert(name);
-    name
+/// The same name, which is kept for as long as the process runs.
+fn kept(name: &str) -> &'static str {
+    NAMES.find_or_add(|known| known == name, name.to_owned())
 }
 
 /// What a policy may know, as a program describes itself (docs/exec.md).

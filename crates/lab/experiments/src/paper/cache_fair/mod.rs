@@ -4,6 +4,7 @@
 //! last-level cache. A benchmark's variability is how much longer its segment takes beside heavy
 //! co-runners than beside light ones.
 
+pub(super) mod claims;
 mod every;
 mod numbers;
 mod pairs;

@@ -10,8 +10,8 @@ use fairways_policy::cache_fair::{DataPoint, fair_miss_rate};
 use fairways_policy::regression::least_squares;
 use rayon::prelude::*;
 
-use super::Setting;
 use super::setup::{TABLE_2, chip, q32};
+use super::{Setting, claims};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{mean, median, solaris_settings};
@@ -111,15 +111,11 @@ pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
         })
         .collect();
     let item = "Figure 4";
-    findings.add(
-        item,
-        "estimated over actual fair miss rate, median error of nine",
-        median(&errors),
-    );
+    findings.add(claims::ESTIMATE_ERROR, median(&errors));
     let estimated: Vec<f64> = pairs.iter().map(|fair| fair.estimated.unwrap_or(0.0)).collect();
     let actual: Vec<f64> = pairs.iter().map(|fair| fair.actual).collect();
     let correlation = rank_correlation(&estimated, &actual);
-    findings.add(item, "rank correlation of estimate and truth", correlation);
+    findings.add(claims::RANK_CORRELATION, correlation);
     for fair in pairs {
         fn per_kilo(rate: f64) -> Option<f64> {
             Some(1e3 * rate)

@@ -8,11 +8,11 @@ use fairways_chip::ChipError;
 use fairways_policy::cache_fair::Parameters;
 use rayon::prelude::*;
 
-use super::Setting;
 use super::setup::{ScheduleOutcome, ScheduleRun, SchedulingMode, TABLE_2, THREADS, place};
+use super::{Setting, claims};
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{least, mean, most};
-use crate::paper::{CACHE_FAIR, Findings, claims};
+use crate::paper::{self, CACHE_FAIR, Findings};
 
 /// A best-effort thread has gained if it does more than this percentage more.
 const GAIN: f64 = 2.0;
@@ -148,7 +148,7 @@ impl Schedules {
         what: &str,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Self, ChipError> {
-        let schedules = TABLE_2.iter().flat_map(|&(principal, fast, slow)| {
+        let schedules = TABLE_2.iter().flat_map(|&(principal, fast, slow, _)| {
             [fast, slow].map(|with| [principal, with[0], with[1], with[2]])
         });
         let schedules: Vec<[BenchProgram; THREADS]> = schedules
@@ -233,7 +233,7 @@ impl Schedules {
         let mut found = Findings::default();
         ground.compared(&mut found);
         ground.partitioning(&mut found);
-        let claims = claims(CACHE_FAIR).expect("the data of this project");
+        let claims = paper::claims(CACHE_FAIR).expect("the data of this project");
         findings.add_ground(&claims, &found.0, GROUND);
     }
 
@@ -271,12 +271,12 @@ impl Schedules {
         fn value_of(values: &[f64], name: &str) -> f64 {
             values[place(name)]
         }
-        for (case, name) in [
-            ("vortex, slow over fast, conventional", "vortex"),
-            ("gzip, conventional", "gzip"),
-            ("crafty, conventional", "crafty"),
+        for (claim, name) in [
+            (claims::VORTEX_CONVENTIONAL, "vortex"),
+            (claims::GZIP_CONVENTIONAL, "gzip"),
+            (claims::CRAFTY_CONVENTIONAL, "crafty"),
         ] {
-            findings.add("Figure 6", case, value_of(&conventional, name));
+            findings.add(claim, value_of(&conventional, name));
         }
         let others: Vec<f64> = TABLE_2
             .iter()
@@ -284,14 +284,13 @@ impl Schedules {
             .filter(|((name, ..), _)| !["vortex", "gzip", "crafty"].contains(name))
             .map(|(_, value)| *value)
             .collect();
-        findings.add("Figure 6", "the other programs, least", least(&others));
+        findings.add(claims::OTHERS_CONVENTIONAL, least(&others));
         fn mpki(runs: &[ScheduleOutcome]) -> f64 {
             mean(&runs.iter().map(ScheduleOutcome::mpki).collect::<Vec<f64>>())
         }
         if let Some(pairs) = self.pairs(Variant::Conventional) {
             let [fast, slow] = &pairs[place("vortex")];
-            let case = "vortex L2 miss rate, slow over fast, increase";
-            findings.add("§5.2", case, 100.0 * (mpki(slow) / mpki(fast) - 1.0));
+            findings.add(claims::VORTEX_MISS_RATE, 100.0 * (mpki(slow) / mpki(fast) - 1.0));
             fn mpc(runs: &[ScheduleOutcome]) -> f64 {
                 mean(&runs.iter().map(|run| run.mpc(0)).collect::<Vec<f64>>())
             }
@@ -299,21 +298,22 @@ impl Schedules {
             let more = 100.0 * (mpc(slow) / mpc(fast) - 1.0);
             findings.add_beside("§5.2", case, "percent", Some(more));
         }
-        for name in ["vortex", "gzip", "crafty"] {
+        for (claim, name) in [
+            (claims::VORTEX_FAIR, "vortex"),
+            (claims::GZIP_FAIR, "gzip"),
+            (claims::CRAFTY_FAIR, "crafty"),
+        ] {
             // The slower schedule may be either.
-            let value = value_of(&fair, name).abs();
-            findings.add("Figure 7", &format!("{name}, cache-fair"), value);
+            findings.add(claim, value_of(&fair, name).abs());
         }
         // A larger factor agrees with the paper, without limit: the band ends at 99.
         let factor = |program: usize| (conventional[program] / fair[program].abs()).min(99.0);
-        for name in ["vortex", "gzip"] {
-            let case = format!("{name}, reduction factor");
-            findings.add("Figure 7", &case, factor(place(name)));
+        for (claim, name) in [(claims::VORTEX_FACTOR, "vortex"), (claims::GZIP_FACTOR, "gzip")] {
+            findings.add(claim, factor(place(name)));
         }
         let large = (0..TABLE_2.len()).filter(|&program| conventional[program] >= 8.0);
         let factors: Vec<f64> = large.map(factor).collect();
-        let case = "least reduction factor of programs at 8 % or more";
-        findings.add_if("Figure 7", case, (!factors.is_empty()).then(|| least(&factors)));
+        findings.add_if(claims::LEAST_FACTOR, (!factors.is_empty()).then(|| least(&factors)));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {
             let case = format!("{name}, conventional, slow over fast");
             findings.add_beside("Figures 6 and 7", &case, "percent", Some(conventional[program]));
@@ -347,10 +347,8 @@ impl Schedules {
         let ratios: Vec<f64> = ratios.collect();
         let item = "Figure 8";
         // Both must gain: the one further from it counts.
-        let case = "mcf and art: mean completion time, cache-fair over conventional";
-        findings.add(item, case, ratios[place("mcf")].min(ratios[place("art")]));
-        let case = "gzip and vpr: the same";
-        findings.add(item, case, ratios[place("gzip")].max(ratios[place("vpr")]));
+        findings.add(claims::MCF_AND_ART, ratios[place("mcf")].min(ratios[place("art")]));
+        findings.add(claims::GZIP_AND_VPR, ratios[place("gzip")].max(ratios[place("vpr")]));
         for ((name, ..), ratio) in TABLE_2.iter().zip(ratios) {
             let case = format!("{name}: mean completion time, cache-fair over conventional");
             findings.add_beside(item, &case, "ratio", Some(ratio));
@@ -369,11 +367,10 @@ impl Schedules {
     /// §5.4: losses and gains of best-effort threads.
     fn best_effort(&self, findings: &mut Findings) {
         let losses = self.losses(Variant::CacheFair);
-        let item = "§5.4";
-        findings.add(item, "largest loss of a best-effort thread", most(&losses));
+        findings.add(claims::LARGEST_LOSS, most(&losses));
         // One turn more or less in a segment is some percent; a gain takes several turns.
         let gains = losses.iter().filter(|loss| **loss < -GAIN).count();
-        findings.add(item, "best-effort threads that gain", gains as f64);
+        findings.add(claims::GAINING_THREADS, gains as f64);
     }
 
     /// §5.5: half of the ways for each core.
@@ -389,11 +386,10 @@ impl Schedules {
         });
         let changes: Vec<f64> = changes.collect();
         let item = "§5.5";
-        let case = "programs whose variability equal partitioning reduces, of 9";
         let reduced = changes.iter().filter(|change| **change < 0.0).count();
-        findings.add(item, case, reduced as f64);
+        findings.add(claims::REDUCED_BY_PARTITIONING, reduced as f64);
         let same = changes.iter().filter(|change| **change == 0.0).count();
-        findings.add(item, "programs for which it makes no difference", same as f64);
+        findings.add(claims::UNCHANGED_BY_PARTITIONING, same as f64);
         let case = "programs whose variability it raises";
         let raised = changes.iter().filter(|change| **change > 0.0).count();
         findings.add_beside(item, case, "programs", Some(raised as f64));
@@ -403,8 +399,7 @@ impl Schedules {
         }
         let unlimited = self.variabilities(Variant::Unlimited);
         let sizes: Vec<f64> = unlimited.iter().map(|value| value.abs()).collect();
-        let case = "variability with equal partitioning and unlimited bandwidth, largest";
-        findings.add_if(item, case, (!sizes.is_empty()).then(|| most(&sizes)));
+        findings.add_if(claims::UNLIMITED_VARIABILITY, (!sizes.is_empty()).then(|| most(&sizes)));
         for ((name, ..), value) in TABLE_2.iter().zip(unlimited) {
             let case = format!("{name}, equal partitioning, unlimited bandwidth");
             findings.add_beside(item, &case, "percent", Some(value));

@@ -8,23 +8,24 @@ use fairways_chip::{
 use fairways_core::{AppId, Policy, Q32, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
-use super::Setting;
+use super::{Setting, claims};
+use crate::paper::ClaimName;
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
     NoPolicy, RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
 };
 
-/// Table 2: the principal, and its co-runners in the fast and in the slow schedule.
-pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
-    ("art", ["vpr", "vpr", "vortex"], ["gcc", "mcf", "gzip"]),
-    ("crafty", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"]),
-    ("gcc", ["crafty", "vortex", "vpr"], ["art", "mcf", "gzip"]),
-    ("gzip", ["vortex", "vpr", "vpr"], ["art", "mcf", "gcc"]),
-    ("mcf", ["vpr", "vpr", "vortex"], ["art", "gcc", "gzip"]),
-    ("parser", ["crafty", "vpr", "vortex"], ["art", "mcf", "gzip"]),
-    ("twolf", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"]),
-    ("vortex", ["vpr", "crafty", "vpr"], ["art", "mcf", "gzip"]),
-    ("vpr", ["crafty", "vpr", "vortex"], ["gcc", "crafty", "vortex"]),
+/// Table 2: the principal, its co-runners in the fast and in the slow schedule, and their claim.
+pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3], ClaimName); 9] = [
+    ("art", ["vpr", "vpr", "vortex"], ["gcc", "mcf", "gzip"], claims::SCHEDULES_OF_ART),
+    ("crafty", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"], claims::SCHEDULES_OF_CRAFTY),
+    ("gcc", ["crafty", "vortex", "vpr"], ["art", "mcf", "gzip"], claims::SCHEDULES_OF_GCC),
+    ("gzip", ["vortex", "vpr", "vpr"], ["art", "mcf", "gcc"], claims::SCHEDULES_OF_GZIP),
+    ("mcf", ["vpr", "vpr", "vortex"], ["art", "gcc", "gzip"], claims::SCHEDULES_OF_MCF),
+    ("parser", ["crafty", "vpr", "vortex"], ["art", "mcf", "gzip"], claims::SCHEDULES_OF_PARSER),
+    ("twolf", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"], claims::SCHEDULES_OF_TWOLF),
+    ("vortex", ["vpr", "crafty", "vpr"], ["art", "mcf", "gzip"], claims::SCHEDULES_OF_VORTEX),
+    ("vpr", ["crafty", "vpr", "vortex"], ["gcc", "crafty", "vortex"], claims::SCHEDULES_OF_VPR),
 ];
 
 /// Application threads of a schedule.
@@ -108,7 +109,7 @@ impl ScheduleOutcome {
 impl ScheduleRun {
     /// Table 2's first fast schedule.
     pub(super) fn first() -> Self {
-        let (principal, fast, _) = TABLE_2[0];
+        let (principal, fast, ..) = TABLE_2[0];
         let schedule = [principal, fast[0], fast[1], fast[2]].map(BenchProgram::Model);
         let mode = SchedulingMode::Conventional;
         Self { schedule, mode, unlimited: false, overlap: 1.0, number: 0 }

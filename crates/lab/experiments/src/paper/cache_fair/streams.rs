@@ -6,8 +6,8 @@ use fairways_chip::{Account, Chip, ChipError};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
-use super::Setting;
 use super::setup::{TABLE_2, chip};
+use super::{Setting, claims};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{least, most, solaris_settings};
@@ -68,9 +68,8 @@ pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), 
     let most_programs = TABLE_2.iter().zip(&each);
     let most_programs = most_programs.filter(|((name, ..), _)| !EXCEPTIONS.contains(name));
     let most_programs: Vec<f64> = most_programs.map(|(_, imbalance)| *imbalance).collect();
-    let case = "L2 bank imbalance, most programs, at most";
-    findings.add("§3.1", case, most(&most_programs));
+    findings.add(claims::BANK_IMBALANCE, most(&most_programs));
     let steady = all.iter().filter(|windows| is_steady(windows)).count();
-    findings.add("§4.3", "programs with stable patterns, of 9", steady as f64);
+    findings.add(claims::STABLE_PATTERNS, steady as f64);
     Ok(())
 }

@@ -9,6 +9,7 @@ use fairways_core::{
 use fairways_policy::casc::{Casc, Parameters, buckets, matching};
 use fairways_policy::solve;
 
+use super::claims;
 use crate::paper::Findings;
 use crate::paper::turns::median;
 
@@ -36,8 +37,7 @@ fn number(value: Q32) -> f64 {
 
 pub(super) fn findings(findings: &mut Findings) {
     let (max_pcmrs, pcmrs) = (q(&FIGURE_4), q(&PCMRS));
-    let item = "Figure 4";
-    findings.add(item, "average of MAX_PCMR", number(buckets::average(&max_pcmrs)));
+    findings.add(claims::AVERAGE_MAX_PCMR, number(buckets::average(&max_pcmrs)));
     let allowed =
         [4, 5, 6].map(|thread| buckets::allowed(&max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>());
     let text = if allowed.iter().all(|cpus| cpus[..] == [3]) {
@@ -45,40 +45,36 @@ pub(super) fn findings(findings: &mut Findings) {
     } else {
         format!("{allowed:?}")
     };
-    findings.add_text(item, "threads t4 t5 t6 allowed on", text);
+    findings.add_text(claims::ALLOWED_CPUS, text);
     let low = Parameters { threshold: Q32::from_int(3), ..Parameters::default() };
     let assignment = buckets::assign(&pcmrs, max_pcmrs.len(), &low);
     let unreachable = assignment.threshold > low.threshold || !assignment.is_reached;
-    findings.add(item, "threshold 3 is reported unreachable", f64::from(u8::from(unreachable)));
+    findings.add(claims::UNREACHABLE_THRESHOLD, f64::from(u8::from(unreachable)));
 
-    let item = "§4.3.1";
     let greedy = q(&[1, 1, 1, 17]);
-    findings.add(item, "assignment 1,1,1,17 meets threshold", number(buckets::average(&greedy)));
+    findings.add(claims::GREEDY_ASSIGNMENT, number(buckets::average(&greedy)));
     let refused = !matching::keeps_busy(&greedy, &pcmrs, 1);
-    let case = "that assignment is refused: two threads for three CPUs";
-    findings.add(item, case, f64::from(u8::from(refused)));
+    findings.add(claims::REFUSED_ASSIGNMENT, f64::from(u8::from(refused)));
     // From all at 100 down to 0: with threads that miss nothing, and a threshold that is never met.
     let most = Parameters { threshold: Q32::default(), ..Parameters::default() };
     let steps = buckets::assign(&[Q32::default(); 8], 8, &most).steps;
-    findings.add(item, "steps at most, INITIAL_MAX_PCMR x CPUs", f64::from(steps));
+    findings.add(claims::MOST_STEPS, f64::from(steps));
 
     let (rows, confined) = newcomer();
-    findings.add("§4.2", "rows of the initial system on 8 contexts", rows);
-    findings.add_if("§4.2.2.2", "new threads measured on", confined);
+    findings.add(claims::ROWS, rows);
+    findings.add_if(claims::NEW_THREADS_CPU, confined);
     let rows: Vec<Vec<i64>> =
         (0..9).map(|out| (0..9).map(|column| i64::from(column != out)).collect()).collect();
 
     let right: Vec<i64> = (0..9).map(|row| (8 * (20 + 3 * row)) << 32).collect();
     findings.add(
-        "§5.3.4",
-        "linear solve",
+        claims::LINEAR_SOLVE,
         microseconds(|| black_box(solve(black_box(&rows), black_box(&right)).is_some())),
     );
     let eighteen: Vec<Q32> = (0..18).map(|thread| Q32::from_int(5 + 40 * (thread % 3))).collect();
     let parameters = Parameters::default();
     findings.add(
-        "§5.3.4",
-        "bucketization",
+        claims::BUCKETIZATION,
         microseconds(|| black_box(buckets::assign(black_box(&eighteen), 8, &parameters).steps) > 0),
     );
 }

@@ -7,11 +7,11 @@ use fairways_chip::{CacheShape, Chip, ChipError, Geometry, Job, SimulatedProgram
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
-use super::Setting;
 use super::setup::{SIZES, chip};
-use crate::paper::Findings;
+use super::{Setting, claims};
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{Stretch, accounts, least, most, solaris_settings};
+use crate::paper::{ClaimName, Findings};
 
 /// The paper's load is "a multithreaded SPEC CPU2000 workload".
 const LOAD: [&str; 8] = ["gzip", "crafty", "twolf", "parser", "vpr", "vortex", "gcc", "art"];
@@ -46,11 +46,11 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
     let mut chip = Geometry { cores: 1, ..chip(768) };
     // An instruction, and four cycles of waiting.
     (chip.latency.l2, chip.latency.llc) = (4, 4);
-    for (case, threads) in [("single-threaded IPC at 20 % running", 1), ("four threads", 4)] {
+    for (claim, threads) in [(claims::IPC_OF_ONE, 1), (claims::IPC_OF_FOUR, 4)] {
         let jobs = vec![Job::new(program.clone()); threads];
         let stretch = count(chip, 1, jobs, Duration::from_millis(10))?;
         // To three digits: the counted time does not begin and end with a cycle.
-        findings.add("Figure 1", case, (ipc(&stretch, &chip) * 1e3).round() / 1e3);
+        findings.add(claim, (ipc(&stretch, &chip) * 1e3).round() / 1e3);
     }
     Ok(())
 }
@@ -80,11 +80,10 @@ fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError>
 pub(super) fn l1(seed: u64, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
     let points = l1_points(seed, None)?;
     let rates: Vec<f64> = points.iter().map(|point| point.2).collect();
-    let item = "Figure 2";
-    let case = "IPC over L1 sizes, min over max, one core";
-    findings.add(item, case, evenness(&points));
-    findings.add(item, "L1 miss rate, max over min", most(&rates) / least(&rates));
+    findings.add(claims::IPC_OVER_L1_SIZES, evenness(&points));
+    findings.add(claims::L1_MISS_RATES, most(&rates) / least(&rates));
     let fast = chip(768).latency.llc / 2;
+    let ClaimName { item, case } = claims::IPC_OVER_L1_SIZES;
     let case = format!("{case}, an L2 hit in {fast} cycles");
     findings.add_beside(item, &case, "ratio", Some(evenness(&l1_points(seed, Some(fast))?)));
     Ok(points)
@@ -110,10 +109,8 @@ pub(super) fn l2(setting: Setting, findings: &mut Findings) -> Result<Vec<Point>
     let mut by_rate = points.clone();
     by_rate.sort_by(|a, b| a.2.total_cmp(&b.2));
     let violations = by_rate.windows(2).filter(|pair| pair[1].1 > pair[0].1).count();
-    let item = "Figure 3";
-    let case = "IPC never rises as the L2 miss rate grows (violations over sizes)";
-    findings.add(item, case, violations as f64);
+    findings.add(claims::IPC_RISES, violations as f64);
     let (first, last) = (points[0].1, points[points.len() - 1].1);
-    findings.add(item, "IPC, smallest over largest L2", first / last);
+    findings.add(claims::IPC_OVER_L2_SIZES, first / last);
     Ok(points)
 }

@@ -5,6 +5,7 @@
 //! per 100 references.
 
 mod buckets;
+pub(super) mod claims;
 mod latency;
 mod noise;
 mod numbers;

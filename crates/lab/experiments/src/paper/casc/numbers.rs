@@ -4,6 +4,7 @@ use fairways_chip::CacheShape;
 use fairways_chip::program::{Accesses, Workload, named};
 use fairways_policy::casc::Parameters;
 
+use super::claims;
 use super::setup::{PROGRAMS, SIZES, THREADS, chip};
 use crate::paper::Findings;
 
@@ -15,31 +16,31 @@ pub(super) fn findings(findings: &mut Findings) {
     fn milliseconds(span: std::time::Duration) -> f64 {
         span.as_secs_f64() * 1e3
     }
-    findings.add("§4.2.2", "MIN_RUNLENGTH", milliseconds(p.min_runlength));
-    findings.add("§5.3.2", "delay before measuring a thread", milliseconds(p.delay));
+    findings.add(claims::MIN_RUNLENGTH, milliseconds(p.min_runlength));
+    findings.add(claims::DELAY, milliseconds(p.delay));
     let kept = milliseconds(p.shortest_interval);
-    findings.add("§5.3.2", "shortest interval kept, as printed", kept);
-    findings.add("§4.3.1", "m, CPU-bound load", f64::from(p.m));
+    findings.add(claims::SHORTEST_INTERVAL, kept);
+    findings.add(claims::M, f64::from(p.m));
     let threshold = p.threshold.raw() as f64 / (1u64 << 32) as f64;
-    findings.add("§4.3.3", "initial threshold", threshold);
+    findings.add(claims::INITIAL_THRESHOLD, threshold);
     let base = chip(768);
     let text = format!("{} x {}, {} MHz", base.cores, base.threads, base.mhz);
-    findings.add_text("§5.1", "cores x contexts, clock", text);
+    findings.add_text(claims::CORES, text);
     fn kb(shape: CacheShape) -> u32 {
         shape.sets * shape.ways * 64 / 1024
     }
     let l1 = format!("{} / {}", kb(base.l1), base.l1i.map_or(0, kb));
-    findings.add_text("§5.1", "L1D / L1I", l1);
+    findings.add_text(claims::L1_SIZES, l1);
     let l2 = base.way_bytes() * u64::from(base.llc.ways.get()) / 1024;
-    findings.add_text("§5.1", "base L2, ways", format!("{l2}, {}", base.llc.ways));
+    findings.add_text(claims::BASE_L2, format!("{l2}, {}", base.llc.ways));
     let others: Vec<u32> = SIZES.into_iter().filter(|&size| size != 768).collect();
     // Both ends of the range are the band's: the largest counts, if none is smaller than 48.
     let (first, last) = (others.first(), others.last());
     let largest = last.filter(|_| first >= Some(&48)).map(|&kb| f64::from(kb));
-    findings.add_if("§5.1", "other L2 sizes", largest);
+    findings.add_if(claims::OTHER_L2_SIZES, largest);
     let each = (THREADS / PROGRAMS.len()).to_string();
-    findings.add_text("§5.2", "threads: art, twolf, Berkeley DB", [&each[..]; 3].join("/"));
-    findings.add_text("§5.2", "database, hot set", database());
+    findings.add_text(claims::THREADS, [&each[..]; 3].join("/"));
+    findings.add_text(claims::DATABASE, database());
 }
 
 /// The model of Berkeley DB beside what it always uses: its size, and which share of the references

@@ -7,8 +7,8 @@ use fairways_chip::{Account, ChipError};
 use fairways_policy::casc::{Measurement, Parameters};
 use rayon::prelude::*;
 
-use super::Setting;
 use super::setup::{CascBench, CascOutcome, JudgedThread, PROGRAMS, SIZES, THREADS, alone, chip};
+use super::{Setting, claims};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{Stretch, least, mean, median, most, spread};
@@ -154,11 +154,11 @@ impl SizeOutcome {
             let text = its.map(text).collect::<Vec<_>>().join(" ");
             // Programs of the same name differ by their order.
             let case = format!("{kb} KB, PCMRs of {name} ({})", program + 1);
-            findings.add_text(item, &case, text);
+            findings.add_text_beside(item, &case, text);
         }
         let text = fared.max_pcmrs.iter().map(|max| format!("{max:.0}"));
         let case = format!("{kb} KB, MAX_PCMR by CPU");
-        findings.add_text(item, &case, text.collect::<Vec<_>>().join(" "));
+        findings.add_text_beside(item, &case, text.collect::<Vec<_>>().join(" "));
     }
 
     fn reduction(&self) -> f64 {
@@ -195,7 +195,7 @@ impl Performance {
     pub(super) fn findings(&self, setting: Setting, findings: &mut Findings) {
         let mhz = f64::from(chip(SIZES[0]).mhz);
         let steps = (setting.seconds * mhz * 1e6 / f64::from(setting.time_scale)).round();
-        findings.add("§5.3.1", "measured run", steps);
+        findings.add(claims::MEASURED_RUN, steps);
         let is_quick = setting.runs == 1;
         self.by_seed(is_quick, findings);
         if !is_quick {
@@ -208,8 +208,7 @@ impl Performance {
         }
         let each: Vec<f64> =
             (0..THREADS).map(|thread| self.alone[thread % PROGRAMS.len()]).collect();
-        let case = "sd of per-thread miss rate over mean";
-        findings.add("§5.4.1", case, 100.0 * spread(&each));
+        findings.add(claims::MISS_RATE_SPREAD, 100.0 * spread(&each));
         for (name, rate) in PROGRAMS.iter().zip(&self.alone) {
             let case = format!("{name} by itself, 768 KB");
             findings.add_beside("§5.4.1", &case, "misses/100 refs", Some(*rate));
@@ -250,21 +249,18 @@ impl Performance {
         let reductions: Vec<f64> = sizes.iter().map(SizeOutcome::reduction).collect();
         let gains: Vec<f64> = sizes.iter().map(SizeOutcome::gain).collect();
         let base = sizes.len() - 1;
-        for (item, what, values) in [
-            ("Figure 5", "L2 miss-rate reduction", &reductions),
-            ("Figure 6", "throughput gain", &gains),
-        ] {
-            findings.add(item, &format!("{what}, least over sizes"), least(values));
-            findings.add(item, &format!("{what}, most over sizes"), most(values));
-            findings.add(item, &format!("{what} at 768 KB"), values[base]);
-        }
+        findings.add(claims::LEAST_REDUCTION, least(&reductions));
+        findings.add(claims::MOST_REDUCTION, most(&reductions));
+        findings.add(claims::REDUCTION_AT_768_KB, reductions[base]);
+        findings.add(claims::LEAST_GAIN, least(&gains));
+        findings.add(claims::MOST_GAIN, most(&gains));
+        findings.add(claims::GAIN_AT_768_KB, gains[base]);
         let twice = self
             .sizes
             .windows(2)
             .filter(|pair| pair[0].miss_rates().1 <= pair[1].miss_rates().0)
             .count();
-        let case = "sizes where CASC misses no more than the default with twice the cache";
-        findings.add("Figure 5", case, 100.0 * twice as f64 / sizes.len() as f64);
+        findings.add(claims::AS_TWICE_THE_CACHE, 100.0 * twice as f64 / sizes.len() as f64);
     }
 
     /// Adds miss rates and gains by size, and the scores of the threads.
@@ -302,8 +298,8 @@ impl Performance {
             .map(|size| mean(&size.casc.iter().map(right).collect::<Vec<f64>>()))
             .collect();
         let item = "§5.3.2";
-        findings.add(item, "threads classified right, least over sizes, of 18", least(&per_size));
-        findings.add(item, "threads classified right, most over sizes", most(&per_size));
+        findings.add(claims::LEAST_RIGHT, least(&per_size));
+        findings.add(claims::MOST_RIGHT, most(&per_size));
         for (size, right) in self.with_casc().iter().zip(&per_size) {
             let case = format!("threads classified right, {} KB", size.kb);
             findings.add_beside(item, &case, "threads", Some(*right));
@@ -314,17 +310,17 @@ impl Performance {
             art.filter(|judged| judged.is_greedy).count() as f64
         });
         let found = mean(&greedy.collect::<Vec<f64>>());
-        findings.add(item, "art threads found greedy at 768 KB, of 6", found);
+        findings.add(claims::ART_GREEDY, found);
         let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
         let wrong = || fared().flat_map(|fared| &fared.threads).filter(|judged| !judged.is_right());
         let secondary = wrong().filter(|judged| judged.by == Measurement::Secondary).count();
         let share = 100.0 * secondary as f64 / wrong().count() as f64;
         let share = Some(share).filter(|share| share.is_finite());
-        findings.add_if(item, "share of errors made in secondary measurement", share);
+        findings.add_if(claims::SECONDARY_ERRORS, share);
         let errors: Vec<f64> = fared().filter_map(|fared| fared.worst_error).collect();
         let errors: Vec<f64> = errors.into_iter().map(|error| 100.0 * error).collect();
         if !errors.is_empty() {
-            findings.add("§4.2", "estimate of group miss rate, worst error", most(&errors));
+            findings.add(claims::WORST_ESTIMATE, most(&errors));
             let case = "estimate of group miss rate, worst error, median run";
             findings.add_beside("§4.2", case, "percent", Some(median(&errors)));
         }
@@ -332,30 +328,24 @@ impl Performance {
         let case = "threads that were never measured, all runs";
         findings.add_beside(item, case, "threads", Some(unknown as f64));
         let initial: Vec<f64> = fared().map(|fared| fared.initial).collect();
-        let item = "§4.2.2.1";
-        findings.add(item, "initial measurement, mean", mean(&initial));
-        findings.add(item, "initial measurement, median", median(&initial));
+        findings.add(claims::INITIAL_MEAN, mean(&initial));
+        findings.add(claims::INITIAL_MEDIAN, median(&initial));
         let secondary: Vec<f64> = fared().map(|fared| fared.secondary).collect();
-        findings.add("§4.2.2.2", "secondary measurement per thread", mean(&secondary));
+        findings.add(claims::SECONDARY_MEASUREMENT, mean(&secondary));
     }
 
     fn fairness(&self, findings: &mut Findings) {
         let (stock, casc) = self.worst().unevenness();
-        let item = "Figure 7";
-        findings.add(item, "sd of run time over mean, CASC, worst", casc);
-        findings.add(item, "sd of run time over mean, default", stock);
+        findings.add(claims::UNEVENNESS_CASC, casc);
+        findings.add(claims::UNEVENNESS_DEFAULT, stock);
         let less_even = f64::from(u8::from(casc > stock));
-        findings.add(item, "CASC less even than default", less_even);
+        findings.add(claims::LESS_EVEN, less_even);
     }
 
     /// §5.3.3: threads that had no time at all.
     fn starved(&self, findings: &mut Findings) {
         let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
         let starved = fared().flat_map(|fared| &fared.stretch.each).filter(|each| each.ticks == 0);
-        findings.add(
-            "§5.3.3",
-            "threads that receive no time in two seconds",
-            starved.count() as f64,
-        );
+        findings.add(claims::STARVED, starved.count() as f64);
     }
 }

@@ -3,37 +3,40 @@
 use fairways_corpus::counterpart;
 use fairways_profiles::ProfileTable;
 
-use crate::paper::Finding;
+use super::claims;
+use crate::paper::{ClaimName, Finding};
 
-/// The paper's benchmarks: Table 3's name, and the profile that stands for each. There is one
+/// The paper's benchmarks: Table 3's claim, and the profile that stands for each. There is one
 /// profile for the inputs of gcc.
-pub(super) const BENCHMARKS: [(&str, &str); 20] = [
-    ("mcf, ceiling of ways (both)", "mcf06"),
-    ("bzip2, ceiling of ways (interference)", "bzip206"),
-    ("sphinx3, ceiling of ways (capacity)", "sphinx306"),
-    ("soplex, ceiling of ways (both)", "soplex06"),
-    ("lbm, ceiling of ways (capacity)", "lbm06"),
-    ("bwaves, ceiling of ways (both)", "bwaves06"),
-    ("gamess, ceiling of ways (capacity)", "gamess06"),
-    ("milc, ceiling of ways (capacity)", "milc06"),
-    ("zeusmp, ceiling of ways (capacity)", "zeusmp06"),
-    ("gromacs, ceiling of ways (interference)", "gromacs06"),
-    ("cactusADM, ceiling of ways (capacity)", "cactusADM06"),
-    ("leslie3d, ceiling of ways (both)", "leslie3d06"),
-    ("omnetpp, ceiling of ways (capacity)", "omnetpp06"),
-    ("libquantum, ceiling of ways (capacity)", "libquantum06"),
-    ("GemsFDTD, ceiling of ways (both)", "GemsFDTD06"),
-    ("xalancbmk, ceiling of ways (both)", "xalancbmk06"),
-    ("gcc 166, ceiling of ways (both)", "gcc06"),
-    ("gcc g23, ceiling of ways (both)", "gcc06"),
-    ("gcc scilab, ceiling of ways (interference)", "gcc06"),
-    ("astar biglake2048, ceiling of ways (both)", "astar06"),
+pub(super) const BENCHMARKS: [(ClaimName, &str); 20] = [
+    (claims::MCF, "mcf06"),
+    (claims::BZIP2, "bzip206"),
+    (claims::SPHINX3, "sphinx306"),
+    (claims::SOPLEX, "soplex06"),
+    (claims::LBM, "lbm06"),
+    (claims::BWAVES, "bwaves06"),
+    (claims::GAMESS, "gamess06"),
+    (claims::MILC, "milc06"),
+    (claims::ZEUSMP, "zeusmp06"),
+    (claims::GROMACS, "gromacs06"),
+    (claims::CACTUS_ADM, "cactusADM06"),
+    (claims::LESLIE3D, "leslie3d06"),
+    (claims::OMNETPP, "omnetpp06"),
+    (claims::LIBQUANTUM, "libquantum06"),
+    (claims::GEMS_FDTD, "GemsFDTD06"),
+    (claims::XALANCBMK, "xalancbmk06"),
+    (claims::GCC_166, "gcc06"),
+    (claims::GCC_G23, "gcc06"),
+    (claims::GCC_SCILAB, "gcc06"),
+    (claims::ASTAR, "astar06"),
 ];
 
 /// A row, and its profile: the table's place, and the program's in it.
 #[derive(Clone, Debug)]
 pub(super) struct SpecRow {
     pub(super) name: String,
+    /// Table 3's claim; `None` if it is no benchmark of the paper.
+    pub(super) ceiling: Option<ClaimName>,
     pub(super) profile: (usize, usize),
 }
 
@@ -51,21 +54,28 @@ impl<'a> SpecPrograms<'a> {
         let rows = if is_measured {
             BENCHMARKS
                 .iter()
-                .filter_map(|&(name, profile)| row(name, 0, table.find(profile)?))
+                .filter_map(|&(ceiling, profile)| Some(benchmark(ceiling, 0, table.find(profile)?)))
                 .collect()
         } else {
             let names = table.names().iter().take(BENCHMARKS.len());
-            names.zip(0..).filter_map(|(name, index)| row(name, 0, index)).collect()
+            names
+                .zip(0..)
+                .map(|(name, index)| SpecRow {
+                    name: name.clone(),
+                    ceiling: None,
+                    profile: (0, index),
+                })
+                .collect()
         };
         Self { tables: vec![table], rows }
     }
 
     /// The benchmarks that live on, from the corpus, and those others that `measured` has.
     pub(super) fn on_corpus(corpus: &'a ProfileTable, measured: &'a ProfileTable) -> Self {
-        let rows = BENCHMARKS.iter().filter_map(|&(name, profile)| {
+        let rows = BENCHMARKS.iter().filter_map(|&(ceiling, profile)| {
             match living(profile).and_then(|own| corpus.find(own)) {
-                Some(index) => row(name, 0, index),
-                None => row(name, 1, measured.find(profile)?),
+                Some(index) => Some(benchmark(ceiling, 0, index)),
+                None => Some(benchmark(ceiling, 1, measured.find(profile)?)),
             }
         });
         Self { rows: rows.collect(), tables: vec![corpus, measured] }
@@ -87,8 +97,8 @@ impl<'a> SpecPrograms<'a> {
 
     /// The row of a case, which begins with the benchmark's name.
     fn row_of(&self, case: &str) -> Option<&SpecRow> {
-        let benchmark = case.split(',').next();
-        self.rows.iter().find(|row| row.name.split(',').next() == benchmark)
+        let benchmark = name_in(case);
+        self.rows.iter().find(|row| row.name == benchmark)
     }
 }
 
@@ -99,8 +109,15 @@ impl SpecRow {
     }
 }
 
-fn row(name: &str, table: usize, index: usize) -> Option<SpecRow> {
-    Some(SpecRow { name: name.to_owned(), profile: (table, index) })
+/// The row of a benchmark of Table 3.
+fn benchmark(ceiling: ClaimName, table: usize, index: usize) -> SpecRow {
+    let name = name_in(ceiling.case).to_owned();
+    SpecRow { name, ceiling: Some(ceiling), profile: (table, index) }
+}
+
+/// The benchmark's name, with which a case begins.
+fn name_in(case: &str) -> &str {
+    case.split(',').next().unwrap_or_default()
 }
 
 /// The living counterpart of a profile of SPEC CPU 2006, such as `mcf06`.
@@ -122,10 +139,10 @@ mod tests {
         let corpus = corpus_table(CorpusMachine::Broadwell);
         let programs = SpecPrograms::on_corpus(corpus, fairways_profiles::embedded());
         let program = |start: &str| {
-            let row = programs.rows.iter().find(|row| row.name.starts_with(start))?;
+            let row = programs.rows.iter().find(|row| row.name == start)?;
             Some(corpus.names()[row.profile.1].as_str())
         };
-        let found = ["mcf,", "bzip2,", "gcc 166,", "gcc scilab,", "omnetpp,"].map(program);
+        let found = ["mcf", "bzip2", "gcc 166", "gcc scilab", "omnetpp"].map(program);
         assert_eq!(found, [Some("lemon-mcf"), Some("bzip2"), Some("cc1"), Some("cc1"), None]);
     }
 
@@ -134,13 +151,13 @@ mod tests {
     fn means_of_other_programs_too_are_partial() {
         let corpus = corpus_table(CorpusMachine::Broadwell);
         let mut programs = SpecPrograms::on_corpus(corpus, fairways_profiles::embedded());
-        programs.rows.extend(row("omnetpp, ceiling of ways (capacity)", 1, 0));
+        programs.rows.push(benchmark(claims::OMNETPP, 1, 0));
         let mut findings = Findings::default();
-        findings.add("Table 3", "mcf, ceiling of ways (both)", 4.0);
-        findings.add("Figure 17", "mcf, dCat over static", 4.0);
-        findings.add("Figure 17", "geometric mean over static", 4.0);
-        findings.add("Table 3", "omnetpp, ceiling of ways (capacity)", 4.0);
-        findings.add("§5.2", "SPEC and server experiments: baseline", 4.0);
+        findings.add(claims::MCF, 4.0);
+        findings.add_beside("Figure 17", "mcf, dCat over static", "percent", Some(4.0));
+        findings.add(claims::MEAN_OVER_STATIC, 4.0);
+        findings.add(claims::OMNETPP, 4.0);
+        findings.add(claims::SPEC_BASELINE, 4.0);
         findings.0.retain(|found| programs.has_part_in(found));
         findings.mark_partial(|found| programs.is_partial(found));
         let partial: Vec<bool> = findings.0.iter().map(|found| found.is_partial).collect();

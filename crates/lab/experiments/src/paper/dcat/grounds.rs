@@ -9,7 +9,7 @@ use super::benchmarks::SpecPrograms;
 use super::setup::{CacheMode, DcatBench, among, tenant};
 use super::spec::{BASELINE, beside, three};
 use super::{Length, servers, spec, timelines as drawn};
-use crate::paper::{DCAT, Findings, claims};
+use crate::paper::{self, DCAT, Findings};
 
 /// MLOAD with as few misses under way as `mload:60M` has: 3.2 GB/s alone.
 const SLOW: &str = "mload:60M";
@@ -22,7 +22,7 @@ const EXECUTED: [&str; 4] = ["mcf-like", "twolf-like", "gcc-like", "vortex-like"
 
 /// Figures 12 to 16.
 pub(super) fn timelines(bench: DcatBench<'_>, beside: &mut Findings) -> Result<(), ChipError> {
-    let claims = claims(DCAT).expect("the data of this project");
+    let claims = paper::claims(DCAT).expect("the data of this project");
     let mut own = Findings::default();
     let bits = bench.on("xeon-e5:replacement=bit-plru");
     drawn::run(bits, &mut own)?;
@@ -47,7 +47,7 @@ pub(super) fn tables(
     let fared = spec::run(slow, programs, length)?;
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
-    let claims = claims(DCAT).expect("the data of this project");
+    let claims = paper::claims(DCAT).expect("the data of this project");
     beside.add_ground(
         &claims,
         own.0.iter().filter(|finding| {

@@ -4,6 +4,7 @@
 //! fast. In Figures 1, 2 and 5, where no policy decides, that only sets the length of a run.
 
 mod benchmarks;
+pub(super) mod claims;
 mod forms;
 mod grounds;
 mod host;

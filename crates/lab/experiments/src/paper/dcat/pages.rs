@@ -4,6 +4,7 @@
 use fairways_chip::{ChipError, PageSize, lines_per_set};
 use rayon::prelude::*;
 
+use super::claims;
 use super::plots::Series;
 use super::setup::{CacheMode, DcatBench, tenant};
 use crate::paper::Findings;
@@ -44,14 +45,13 @@ pub(super) fn interference(
         .map(|&(size, (noisy, under))| latency(size, noisy, under))
         .collect::<Result<_, ChipError>>()?;
     let [six, sixteen] = [&found[..4], &found[4..]];
-    findings.add(ITEM, "MLR-6MB: CAT with noise over shared without", six[3] / six[0]);
-    findings.add(ITEM, "MLR-6MB: shared with noise over shared without", six[1] / six[0]);
-    let case = "MLR-16MB: CAT (6 ways) with noise over shared without";
-    findings.add(ITEM, case, sixteen[3] / sixteen[0]);
+    findings.add(claims::SIX_MB_CAT, six[3] / six[0]);
+    findings.add(claims::SIX_MB_SHARED, six[1] / six[0]);
+    findings.add(claims::SIXTEEN_MB_CAT, sixteen[3] / sixteen[0]);
     let case = "MLR-16MB: shared with noise over shared without";
     findings.add_beside(ITEM, case, "latency ratio", Some(sixteen[1] / sixteen[0]));
     let way = bench.settings.chip.way_bytes() as f64 / f64::from(1 << 20);
-    findings.add_text(ITEM, "ways and MB of the CAT case", format!("6 / {}", 6.0 * way));
+    findings.add_text(claims::CAT_WAYS, format!("6 / {}", 6.0 * way));
     let names = ["shared", "shared, noisy", "CAT, 6 ways", "CAT, noisy"];
     Ok(names
         .into_iter()
@@ -94,10 +94,10 @@ pub(super) fn conflicts(
 ) -> Result<(), ChipError> {
     const ITEM: &str = "Figure 2";
     let [small, huge] = two_ways(bench, "xeon-d", "2M", seeds)?;
-    findings.add(ITEM, "Xeon-D 2MB, 2 ways, 4KB pages over full cache", small);
-    findings.add(ITEM, "Xeon-D 2MB, 2 ways, 2MB page over full cache", huge);
+    findings.add(claims::XEON_D_SMALL_PAGES, small);
+    findings.add(claims::XEON_D_HUGE_PAGE, huge);
     let [small, huge] = two_ways(bench, "xeon-e5", "4.5M", seeds)?;
-    findings.add(ITEM, "Xeon-E5 4.5MB, 2 ways, 2MB pages over full cache", huge);
+    findings.add(claims::XEON_E5_HUGE_PAGES, huge);
     let case = "Xeon-E5 4.5MB, 2 ways, 4KB pages over full cache";
     findings.add_beside(ITEM, case, "latency ratio", Some(small));
     Ok(())
@@ -119,19 +119,19 @@ pub(super) fn histogram(findings: &mut Findings) {
     }
     let (xeon_d, xeon_e5) = (16_384, 36_864);
     let small = mean(&each(PageSize::Small, xeon_d, 2 * MB));
-    findings.add(ITEM, "Xeon-D, 4KB pages, sets with 3 or more lines", small);
-    findings.add(ITEM, "Xeon-D, 2MB page", mean(&each(PageSize::Huge, xeon_d, 2 * MB)));
+    findings.add(claims::XEON_D_SMALL_CONFLICTS, small);
+    findings.add(claims::XEON_D_HUGE_CONFLICTS, mean(&each(PageSize::Huge, xeon_d, 2 * MB)));
     // 4.5 million bytes: docs/decisions.md, dCat 14.
     let decimal = mean(&each(PageSize::Small, xeon_e5, 4_500_000 / 64));
-    findings.add(ITEM, "Xeon-E5, 4KB pages", decimal);
+    findings.add(claims::XEON_E5_SMALL_CONFLICTS, decimal);
     let binary = mean(&each(PageSize::Small, xeon_e5, 9 * MB / 2));
     findings.add_beside(ITEM, "Xeon-E5, 4KB pages, 4.5 MiB", "percent", Some(binary));
     let huge = each(PageSize::Huge, xeon_e5, 9 * MB / 2);
     let ninth: Vec<f64> =
         huge.iter().copied().filter(|&share| share > 5.0 && share < 15.0).collect();
     let probability = ninth.len() as f64 / huge.len() as f64;
-    findings.add(ITEM, "Xeon-E5, 2MB pages, probability of the 11.1 % placement", probability);
-    findings.add(ITEM, "Xeon-E5, 2MB pages, that placement", mean(&ninth));
+    findings.add(claims::XEON_E5_HUGE_PROBABILITY, probability);
+    findings.add(claims::XEON_E5_HUGE_CONFLICTS, mean(&ninth));
 }
 
 /// Figure 5: L1 references per instruction do not depend on the ways.
@@ -151,7 +151,6 @@ pub(super) fn references(bench: DcatBench<'_>, findings: &mut Findings) -> Resul
     };
     let texts = ["mlr:4M", "mlr:8M", "mlr:16M", "mload:30M", "mload:60M"];
     let spreads: Vec<f64> = texts.par_iter().map(spread).collect::<Result<_, ChipError>>()?;
-    let case = "spread of L1 references per instruction over 1 to 8 ways, MLR and MLOAD";
-    findings.add("Figure 5", case, spreads.into_iter().fold(0.0, f64::max));
+    findings.add(claims::L1_REFERENCES, spreads.into_iter().fold(0.0, f64::max));
     Ok(())
 }

@@ -51,11 +51,7 @@ impl Figures {
         // As much of the name as fits.
         let heights = |value: &dyn Fn(&SpecOutcome) -> f64| self.spec.iter().map(value).collect();
         let spec = Bars {
-            labels: self
-                .spec
-                .iter()
-                .map(|one| one.name.chars().take_while(|&c| c != ',').take(6).collect())
-                .collect(),
+            labels: self.spec.iter().map(|one| one.row.name.chars().take(6).collect()).collect(),
             series: vec![
                 ("static".to_owned(), heights(&|one| one.fixed)),
                 ("dCat".to_owned(), heights(&|one| one.dcat)),

@@ -7,6 +7,7 @@ use fairways_core::{
 };
 use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 
+use super::claims;
 use crate::paper::Findings;
 
 /// A workload of an example.
@@ -87,14 +88,13 @@ pub(super) fn findings(findings: &mut Findings) {
     let table = [80, 90, 100, 115, 125, 130, 130, 130];
     let script = ScriptedWorkload { baseline: 3, from: 0, ipc: &table };
     let (_, ways) = play(default, 12, &[script], 12);
-    findings.add("Table 1", "preferred ways of the example table", f64::from(ways[0]));
+    findings.add(claims::PREFERRED_WAYS, f64::from(ways[0]));
 
     let rising = [20, 40, 60, 80, 100, 120, 140, 160];
     let two = [0, 0].map(|from| ScriptedWorkload { baseline: 3, from, ipc: &rising });
     let (_, ways) = play(default, 10, &two, 12);
     let spare = ways.iter().map(|ways| ways - 3).min().unwrap_or(0);
-    let case = "fair split of 4 spare ways between 2 workloads";
-    findings.add("§3.5", case, f64::from(spare));
+    findings.add(claims::FAIR_SPLIT, f64::from(spare));
 
     // At the published threshold, steps of 3 % earn no way: the example has no threshold.
     let thorough = Parameters {
@@ -109,7 +109,7 @@ pub(super) fn findings(findings: &mut Findings) {
     ];
     let (policy, ways) = play(thorough, 10, &scripts, 7);
     let shown: Vec<String> = ways.iter().map(u32::to_string).collect();
-    findings.add_text("§3.5", "max-performance example, 10 ways: A, B, C", shown.join("/"));
+    findings.add_text(claims::MAX_PERFORMANCE, shown.join("/"));
     let normalised = (0..).map(AppId).zip(ways).map(|(app, ways)| {
         let value = policy.normalised_ipc(app, ways);
         value.map_or(f64::NAN, |value| value.raw() as f64 / (1u64 << 32) as f64)
@@ -120,6 +120,6 @@ pub(super) fn findings(findings: &mut Findings) {
         (sum * 1e6).round() / 1e6
     }
     let sum = normalised[..2].iter().sum();
-    findings.add("§3.5", "the same, sum for A and B", printed(sum));
-    findings.add("§3.5", "the same, sum with C", printed(normalised.iter().sum()));
+    findings.add(claims::SUM_OF_A_AND_B, printed(sum));
+    findings.add(claims::SUM_WITH_C, printed(normalised.iter().sum()));
 }

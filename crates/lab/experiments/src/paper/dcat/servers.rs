@@ -12,6 +12,7 @@ use fairways_chip::{Chip, ChipError, Job};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
+use super::claims;
 use super::setup::{CacheMode, DcatBench, ROUND, among, tenant};
 use super::spec::{BASELINE, Length, beside, three};
 use crate::paper::Findings;
@@ -48,28 +49,39 @@ pub(super) fn run(
         Ok((ipc.map(|ipc| instructions / ipc / hertz), ceiling))
     };
     let (redis, ceiling) = seconds(REDIS, REDIS_INSTRUCTIONS)?;
-    let item = "Table 4";
-    for (name, seconds) in ["shared", "static", "dCat"].into_iter().zip(redis) {
-        findings.add(item, &format!("Redis {name}"), 1.0 / seconds);
-        findings.add(item, &format!("Redis {name} latency"), 1e3 * REDIS_WAITING * seconds);
+    for ([throughput, latency], seconds) in [
+        [claims::REDIS_SHARED, claims::REDIS_SHARED_LATENCY],
+        [claims::REDIS_STATIC, claims::REDIS_STATIC_LATENCY],
+        [claims::REDIS_DCAT, claims::REDIS_DCAT_LATENCY],
+    ]
+    .into_iter()
+    .zip(redis)
+    {
+        findings.add(throughput, 1.0 / seconds);
+        findings.add(latency, 1e3 * REDIS_WAITING * seconds);
     }
-    findings.add(item, "Redis dCat over shared, throughput", redis[0] / redis[2]);
-    findings.add(item, "Redis dCat over static", redis[1] / redis[2]);
-    findings.add(item, "Redis static over shared", redis[0] / redis[1]);
-    findings.add(item, "Redis ceiling", f64::from(ceiling));
+    findings.add(claims::REDIS_OVER_SHARED, redis[0] / redis[2]);
+    findings.add(claims::REDIS_OVER_STATIC, redis[1] / redis[2]);
+    findings.add(claims::REDIS_STATIC_OVER_SHARED, redis[0] / redis[1]);
+    findings.add(claims::REDIS_CEILING, f64::from(ceiling));
 
     let (postgresql, ceiling) = seconds(POSTGRESQL, POSTGRESQL_INSTRUCTIONS)?;
-    let item = "Table 5";
-    for (name, seconds) in ["shared", "static", "dCat"].into_iter().zip(postgresql) {
-        findings.add(item, &format!("PostgreSQL {name}"), VCPUS / seconds);
-        let latency = 1e3 * POSTGRESQL_CLIENTS / VCPUS * seconds;
-        findings.add(item, &format!("PostgreSQL {name} latency"), latency);
+    for ([throughput, latency], seconds) in [
+        [claims::POSTGRESQL_SHARED, claims::POSTGRESQL_SHARED_LATENCY],
+        [claims::POSTGRESQL_STATIC, claims::POSTGRESQL_STATIC_LATENCY],
+        [claims::POSTGRESQL_DCAT, claims::POSTGRESQL_DCAT_LATENCY],
+    ]
+    .into_iter()
+    .zip(postgresql)
+    {
+        findings.add(throughput, VCPUS / seconds);
+        findings.add(latency, 1e3 * POSTGRESQL_CLIENTS / VCPUS * seconds);
     }
-    findings.add(item, "PostgreSQL dCat over shared, tps", postgresql[0] / postgresql[2]);
+    findings.add(claims::POSTGRESQL_OVER_SHARED, postgresql[0] / postgresql[2]);
     let reduction = 100.0 * (1.0 - postgresql[2] / postgresql[1]);
-    findings.add(item, "PostgreSQL dCat over static, latency reduction", reduction);
-    findings.add(item, "PostgreSQL static over shared, tps", postgresql[0] / postgresql[1]);
-    findings.add(item, "PostgreSQL ceiling", f64::from(ceiling));
+    findings.add(claims::POSTGRESQL_LATENCY_REDUCTION, reduction);
+    findings.add(claims::POSTGRESQL_STATIC_OVER_SHARED, postgresql[0] / postgresql[1]);
+    findings.add(claims::POSTGRESQL_CEILING, f64::from(ceiling));
 
     let three_instances = among(
         &[POSTGRESQL, POSTGRESQL, POSTGRESQL, bench.mload].map(|text| tenant(text, BASELINE)),
@@ -82,8 +94,7 @@ pub(super) fn run(
     });
     let each = a.min(b).min(c);
     let one = postgresql[1] / postgresql[2] - 1.0;
-    let case = "three PostgreSQL instances: gain of each against one instance's gain";
-    findings.add("§5.2", case, each / one);
+    findings.add(claims::THREE_POSTGRESQL, each / one);
 
     elasticsearch(bench, length, findings)
 }
@@ -94,18 +105,42 @@ fn elasticsearch(
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
-    let item = "Table 6";
     let tenants = beside(bench, &tenant(ELASTICSEARCH, BASELINE));
     let run = bench.run(&tenants, CacheMode::Dcat(bench.dcat), length.dcat)?;
     let ceiling = run.most_ways(0, 0);
+    // The claims of the mean, and of the 95th and 99th percentile.
     let cases = [
-        ("shared", CacheMode::Shared, length.fixed),
-        ("static", CacheMode::Static, length.fixed),
-        ("dCat", CacheMode::Dcat(bench.dcat), length.dcat),
+        (
+            CacheMode::Shared,
+            length.fixed,
+            [
+                claims::ELASTICSEARCH_SHARED_MEAN,
+                claims::ELASTICSEARCH_SHARED_P95,
+                claims::ELASTICSEARCH_SHARED_P99,
+            ],
+        ),
+        (
+            CacheMode::Static,
+            length.fixed,
+            [
+                claims::ELASTICSEARCH_STATIC_MEAN,
+                claims::ELASTICSEARCH_STATIC_P95,
+                claims::ELASTICSEARCH_STATIC_P99,
+            ],
+        ),
+        (
+            CacheMode::Dcat(bench.dcat),
+            length.dcat,
+            [
+                claims::ELASTICSEARCH_DCAT_MEAN,
+                claims::ELASTICSEARCH_DCAT_P95,
+                claims::ELASTICSEARCH_DCAT_P99,
+            ],
+        ),
     ];
     let found: Vec<[f64; 3]> = cases
         .par_iter()
-        .map(|&(_, under, rounds)| {
+        .map(|&(under, rounds, _)| {
             let mut times = requests(bench, &tenants, under, rounds, ELASTICSEARCH_INSTRUCTIONS)?;
             times.sort_unstable_by(f64::total_cmp);
             fn at(percent: usize, times: &[f64]) -> f64 {
@@ -115,17 +150,17 @@ fn elasticsearch(
                 .map(|seconds| 1e6 * seconds))
         })
         .collect::<Result<_, ChipError>>()?;
-    for ((name, ..), micros) in cases.iter().zip(&found) {
-        for (what, micros) in ["mean", "p95", "p99"].into_iter().zip(micros) {
-            findings.add(item, &format!("Elasticsearch {name} {what}"), *micros);
+    for ((.., claims), micros) in cases.into_iter().zip(&found) {
+        for (claim, micros) in claims.into_iter().zip(micros) {
+            findings.add(claim, *micros);
         }
     }
     let reduction = |what: usize, over: usize| 100.0 * (1.0 - found[2][what] / found[over][what]);
-    findings.add(item, "mean latency reduction over static", reduction(0, 1));
-    findings.add(item, "mean latency reduction over shared", reduction(0, 0));
-    findings.add(item, "p99 reduction over static", reduction(2, 1));
-    findings.add(item, "p99 reduction over shared", reduction(2, 0));
-    findings.add(item, "Elasticsearch ceiling", f64::from(ceiling));
+    findings.add(claims::ELASTICSEARCH_MEAN_OVER_STATIC, reduction(0, 1));
+    findings.add(claims::ELASTICSEARCH_MEAN_OVER_SHARED, reduction(0, 0));
+    findings.add(claims::ELASTICSEARCH_P99_OVER_STATIC, reduction(2, 1));
+    findings.add(claims::ELASTICSEARCH_P99_OVER_SHARED, reduction(2, 0));
+    findings.add(claims::ELASTICSEARCH_CEILING, f64::from(ceiling));
     Ok(())
 }
 

@@ -6,7 +6,8 @@ use fairways_chip::{ChipError, Job, Phase, program};
 use fairways_core::Wish;
 use rayon::prelude::*;
 
-use super::benchmarks::{BENCHMARKS, SpecPrograms};
+use super::benchmarks::{BENCHMARKS, SpecPrograms, SpecRow};
+use super::claims;
 use super::setup::{CacheMode, DcatBench, TenantRun, tenant};
 use crate::paper::Findings;
 
@@ -17,7 +18,7 @@ pub(super) const BASELINE: u32 = 4;
 /// most ways that dCat gave it.
 #[derive(Clone, Debug)]
 pub(super) struct SpecOutcome {
-    pub(super) name: String,
+    pub(super) row: SpecRow,
     pub(super) fixed: f64,
     pub(super) dcat: f64,
     ceiling: u32,
@@ -69,7 +70,7 @@ pub(super) fn each<T: Clone + Send>(
     bench: DcatBench<'_>,
     programs: &SpecPrograms<'_>,
     what: impl Fn(&Job) -> Result<T, ChipError> + Sync,
-) -> Result<Vec<(String, T)>, ChipError> {
+) -> Result<Vec<(SpecRow, T)>, ChipError> {
     let SpecPrograms { tables, rows } = programs;
     let mut profiles: Vec<(usize, usize)> = rows.iter().map(|row| row.profile).collect();
     profiles.sort_unstable();
@@ -95,7 +96,7 @@ pub(super) fn each<T: Clone + Send>(
         .iter()
         .filter_map(|row| {
             let place = profiles.binary_search(&row.profile).ok()?;
-            Some((row.name.clone(), found[place].clone()?))
+            Some((row.clone(), found[place].clone()?))
         })
         .collect())
 }
@@ -110,8 +111,8 @@ pub(super) fn run(
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
         Ok((fixed / shared, dcat / shared, ceiling))
     })?;
-    let outcomes = found.into_iter().map(|(name, (fixed, dcat, ceiling))| SpecOutcome {
-        name,
+    let outcomes = found.into_iter().map(|(row, (fixed, dcat, ceiling))| SpecOutcome {
+        row,
         fixed,
         dcat,
         ceiling,
@@ -132,7 +133,7 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
         one.dcat / one.fixed
     }
     // The rows are only meaningful with all benchmarks.
-    let measured = fared.iter().all(|one| BENCHMARKS.iter().any(|(name, _)| *name == one.name));
+    let measured = fared.iter().all(|one| one.row.ceiling.is_some());
     if !measured {
         let case = "geometric mean, programs of the table";
         findings.add_beside(
@@ -148,12 +149,12 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
             Some(mean(&over_static, fared)),
         );
     } else if fared.len() == BENCHMARKS.len() {
-        findings.add(ITEM, "geometric mean over shared, 20 rows", mean(&|one| one.dcat, fared));
-        findings.add(ITEM, "geometric mean over static", mean(&over_static, fared));
-        findings.add(ITEM, "largest gain over static (omnetpp, astar)", most(&over_static, fared));
-        findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat, fared));
+        findings.add(claims::MEAN_OVER_SHARED, mean(&|one| one.dcat, fared));
+        findings.add(claims::MEAN_OVER_STATIC, mean(&over_static, fared));
+        findings.add(claims::LARGEST_OVER_STATIC, most(&over_static, fared));
+        findings.add(claims::LARGEST_OVER_SHARED, most(&|one| one.dcat, fared));
         let below = fared.iter().filter(|one| over_static(one) < 0.98).count() as f64;
-        findings.add(ITEM, "rows where dCat is below static by more than 2 %", below);
+        findings.add(claims::BELOW_STATIC, below);
     } else {
         let rows = fared.len();
         for (over, value) in
@@ -164,14 +165,14 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
         }
     }
     for one in fared {
-        if BENCHMARKS.iter().any(|(name, _)| *name == one.name) {
-            findings.add("Table 3", &one.name, f64::from(one.ceiling));
+        let SpecRow { name, ceiling, .. } = &one.row;
+        if let Some(claim) = ceiling {
+            findings.add(*claim, f64::from(one.ceiling));
         }
-        let name = one.name.split(',').next().unwrap_or_default();
         let case = format!("{name}, dCat over static");
         findings.add_beside(ITEM, &case, "percent", Some(100.0 * (over_static(one) - 1.0)));
         let case = format!("{name}, dCat over shared");
         findings.add_beside(ITEM, &case, "percent", Some(100.0 * (one.dcat - 1.0)));
     }
-    findings.add("§5.2", "SPEC and server experiments: baseline", f64::from(BASELINE));
+    findings.add(claims::SPEC_BASELINE, f64::from(BASELINE));
 }

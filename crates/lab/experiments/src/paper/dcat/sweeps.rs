@@ -5,6 +5,7 @@ use fairways_core::Q32;
 use fairways_policy::dcat::Parameters;
 use rayon::prelude::*;
 
+use super::claims;
 use super::setup::{CacheMode, DcatBench, among, tenant};
 use crate::paper::{Findings, Line};
 
@@ -52,14 +53,11 @@ pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<L
         b.0 <= a.0
     }
     // Latencies of equal ways differ in the fourth digit.
-    let case = "fewer ways as the miss threshold grows (violations)";
     // A curve that does not fall at all would be a violation, too.
     let flat = printed.first().map(|one| one.0) <= printed.last().map(|one| one.0);
-    findings.add("Figure 8", case, violations(&printed, fewer) + f64::from(u8::from(flat)));
-    let case = "higher latency as the miss threshold grows (violations)";
+    findings.add(claims::WAYS_BY_MISSES, violations(&printed, fewer) + f64::from(u8::from(flat)));
     findings.add(
-        "Figure 8",
-        case,
+        claims::LATENCY_BY_MISSES,
         violations(&printed, |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99),
     );
     let default = sweep(bench, &misses(false))?;
@@ -73,14 +71,13 @@ pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<L
     let improvements =
         IPC.map(|percent| Parameters { ipc_imp_thr: Q32::from_int(percent), ..published });
     let found = sweep(bench, &improvements)?;
-    findings.add("Figure 9", "MLR-8MB, baseline 2, threshold 3 %", f64::from(found[0].0));
-    let case = "fewer ways from 3 % to 40 % (violations)";
-    findings.add("Figure 9", case, violations(&found, fewer));
+    findings.add(claims::WAYS_AT_3_PERCENT, f64::from(found[0].0));
+    findings.add(claims::WAYS_BY_IPC, violations(&found, fewer));
     for (percent, (ways, _)) in IPC.iter().zip(&found).skip(1) {
         let case = format!("MLR-8MB, baseline 2, threshold {percent} %");
         findings.add_beside("Figure 9", &case, "ways", Some(f64::from(*ways)));
     }
-    findings.add("Figures 8 and 9", "baseline", f64::from(BASELINE));
+    findings.add(claims::SWEEPS_BASELINE, f64::from(BASELINE));
     Ok(vec![
         line("Figure 8: llc_miss_rate_thr, as printed in §3.4", &MISSES, &printed),
         line("Figure 9: ipc_imp_thr", &IPC, &found),

@@ -7,6 +7,7 @@ use fairways_core::{Action, Event, Policy, Time};
 use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 use rayon::prelude::*;
 
+use super::claims;
 use super::plots::{DrawnTimeline, Series};
 use super::setup::{CacheMode, DcatBench, ROUND, TenantRun, among, later, tenant};
 use crate::executed::timeline;
@@ -111,23 +112,22 @@ fn again(run: &TenantRun, findings: &mut Findings) {
     // It starts, ends, starts, ends.
     let [_, first_end, second, second_end] = turns[..] else { return };
     let shown = format!("{first_end}/{second}/{second_end}");
-    findings.add_text(ITEM, "first run ends; second starts; second ends", shown);
+    findings.add_text(claims::SCHEDULE, shown);
     let ways = run.ways(0);
     let reached = ways[second_end - 2];
-    findings.add(ITEM, "second run jumps to", f64::from(reached));
+    findings.add(claims::SECOND_RUN_WAYS, f64::from(reached));
     let rounds = ways[second..].iter().position(|&ways| ways == reached).map(|at| (at + 1) as f64);
-    findings.add_if(ITEM, "rounds to reach it in the second run", rounds);
+    findings.add_if(claims::SECOND_RUN_ROUNDS, rounds);
     let case = "the first run's preferred ways";
     findings.add_beside(ITEM, case, "ways", Some(f64::from(ways[first_end - 2])));
 }
 
 /// Figure 13.
 fn streaming(run: &TenantRun, findings: &mut Findings) {
-    const ITEM: &str = "Figure 13";
     let most = run.most_ways(0, 1);
     let last = run.final_ways(0);
-    findings.add(ITEM, "MLOAD declared streaming at, baseline 3", f64::from(most));
-    findings.add(ITEM, "MLOAD afterwards", f64::from(last));
+    findings.add(claims::STREAMING_AT, f64::from(most));
+    findings.add(claims::STREAMING_AFTERWARDS, f64::from(last));
     let normalised = run.normalised(0, BASELINE);
     let at_most = run
         .ways(0)
@@ -135,39 +135,37 @@ fn streaming(run: &TenantRun, findings: &mut Findings) {
         .position(|&ways| ways == most)
         .and_then(|at| normalised.get(at + 1).copied());
     let change = at_most.map(|ipc| 100.0 * (ipc - 1.0));
-    findings.add_if(ITEM, "MLOAD IPC change from 3 to 9 ways", change);
-    findings.add(ITEM, "ways saved against static", f64::from(BASELINE) - f64::from(last));
+    findings.add_if(claims::STREAMING_IPC_CHANGE, change);
+    findings.add(claims::WAYS_SAVED, f64::from(BASELINE) - f64::from(last));
 }
 
 /// Figure 14.
 fn two_readers(run: &TenantRun, findings: &mut Findings) {
-    const ITEM: &str = "Figure 14";
     let at = |tenant: usize, second: usize| run.ways(tenant)[second - 1];
     let (eight, twelve) = (at(0, 13), at(1, 13));
     if eight == twelve {
-        findings.add(ITEM, "both MLRs before 14 s", f64::from(eight));
+        findings.add(claims::BOTH_BEFORE_14_S, f64::from(eight));
     } else {
-        findings.add_text(ITEM, "both MLRs before 14 s", format!("{eight}/{twelve}"));
+        findings.add_text(claims::BOTH_BEFORE_14_S, format!("{eight}/{twelve}"));
     }
     let others: u32 = (2..run.0.len()).map(|tenant| run.final_ways(tenant)).sum();
-    findings.add(ITEM, "ways left for both after 4 VMs start", 20.0 - f64::from(others));
-    findings.add(ITEM, "MLR-8MB after", f64::from(run.final_ways(0)));
-    findings.add(ITEM, "MLR-12MB after", f64::from(run.final_ways(1)));
+    findings.add(claims::LEFT_FOR_BOTH, 20.0 - f64::from(others));
+    findings.add(claims::EIGHT_MB_AFTER, f64::from(run.final_ways(0)));
+    findings.add(claims::TWELVE_MB_AFTER, f64::from(run.final_ways(1)));
 }
 
 /// Figure 15.
 fn reader_and_stream(run: &TenantRun, findings: &mut Findings) {
-    const ITEM: &str = "Figure 15";
     let at_six = [run.ways(0)[5], run.ways(1)[5]];
     if at_six[0] == at_six[1] {
-        findings.add(ITEM, "both at 6 s", f64::from(at_six[0]));
+        findings.add(claims::BOTH_AT_6_S, f64::from(at_six[0]));
     } else {
-        findings.add_text(ITEM, "both at 6 s", format!("{}/{}", at_six[0], at_six[1]));
+        findings.add_text(claims::BOTH_AT_6_S, format!("{}/{}", at_six[0], at_six[1]));
     }
     let most = run.most_ways(1, 1);
-    findings.add(ITEM, "MLOAD takes the last way (Unknown first)", f64::from(most));
-    findings.add(ITEM, "MLOAD releases", f64::from(most - run.final_ways(1)));
-    findings.add(ITEM, "MLR-8MB at the end", f64::from(run.final_ways(0)));
+    findings.add(claims::MLOAD_TAKES, f64::from(most));
+    findings.add(claims::MLOAD_RELEASES, f64::from(most - run.final_ways(1)));
+    findings.add(claims::EIGHT_MB_AT_THE_END, f64::from(run.final_ways(0)));
 }
 
 /// Figures 10 and 11: one MLR of each size among five tenants that only compute. Returns the ways
@@ -188,23 +186,18 @@ pub(super) fn sizes(
     };
     let runs: Vec<TenantRun> = SIZES.par_iter().map(run).collect::<Result<_, ChipError>>()?;
     let polite = (1..=5).map(|tenant| runs[1].final_ways(tenant)).max().unwrap_or(0);
-    findings.add("Figure 10", "lookbusy ends at", f64::from(polite));
+    findings.add(claims::LOOKBUSY_WAYS, f64::from(polite));
     // From its start, a second after the beginning.
     fn time(place: usize, runs: &[TenantRun]) -> f64 {
         runs[place].seconds_to_enough(0) - 1.0
     }
-    findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1, &runs));
-    findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3, &runs));
-    findings.add("§5.1", "MLR-8MB settles at", f64::from(runs[1].final_ways(0)));
+    findings.add(claims::EIGHT_MB_TIME, time(1, &runs));
+    findings.add(claims::SIXTEEN_MB_TIME, time(3, &runs));
+    findings.add(claims::EIGHT_MB_SETTLES, f64::from(runs[1].final_ways(0)));
     let step = runs[3].ways(0).windows(2).skip(2).map(|pair| pair[1].saturating_sub(pair[0])).max();
-    findings.add_if("§3.5", "step", step.map(f64::from));
-    let case = "MLR-16MB settles at (not printed in text)";
-    findings.add("§5.1", case, f64::from(runs[3].final_ways(0)));
-    findings.add_text(
-        "§5.1",
-        "MLR experiments: VMs x baseline",
-        format!("{} x {BASELINE}", runs[1].0.len()),
-    );
+    findings.add_if(claims::STEP, step.map(f64::from));
+    findings.add(claims::SIXTEEN_MB_SETTLES, f64::from(runs[3].final_ways(0)));
+    findings.add_text(claims::MLR_EXPERIMENTS, format!("{} x {BASELINE}", runs[1].0.len()));
 
     let latencies: Vec<[f64; 2]> = SIZES
         .par_iter()
@@ -216,9 +209,9 @@ pub(super) fn sizes(
         })
         .collect::<Result<_, ChipError>>()?;
     let worst = latencies.iter().map(|one| one[0]).fold(0.0, f64::max);
-    findings.add("Figure 11", "dCat over full cache, latency, worst of 4 to 16 MB", worst);
+    findings.add(claims::OVER_FULL_CACHE, worst);
     let larger = latencies[1..].iter().map(|one| one[1] / one[0]).fold(f64::MAX, f64::min);
-    findings.add("Figure 11", "static (3 ways) over dCat, MLR-8MB and larger", larger);
+    findings.add(claims::STATIC_OVER_DCAT, larger);
     let bars = ["dCat", "static, 3 ways"]
         .into_iter()
         .enumerate()
@@ -253,10 +246,10 @@ pub(super) fn latencies(
     let ipc: Vec<[f64; 2]> = runs.iter().map(|run| [run.ipc(0, 3), run.ipc(1, 3)]).collect();
     let improvement =
         |tenant: usize, over: usize| 100.0 * (ipc[2][tenant] / ipc[over][tenant] - 1.0);
-    findings.add(ITEM, "MLR-8MB improvement by dCat", improvement(0, 1));
+    findings.add(claims::MLR_IMPROVEMENT, improvement(0, 1));
     let case = "MLR-8MB improvement by dCat over shared";
     findings.add_beside(ITEM, case, "percent", Some(improvement(0, 0)));
-    findings.add(ITEM, "MLOAD change by dCat", improvement(1, 1));
+    findings.add(claims::MLOAD_CHANGE, improvement(1, 1));
     let case = "MLOAD change by dCat over shared";
     findings.add_beside(ITEM, case, "percent", Some(improvement(1, 0)));
     let ways = bench.settings.chip.llc.ways.get();
@@ -298,6 +291,6 @@ pub(super) fn overhead(bench: DcatBench<'_>, findings: &mut Findings) -> Result<
     let mut timed = TimedDcat { policy: Dcat::new(bench.dcat), spent: Duration::ZERO };
     timeline(bench.settings, &tenants, &mut timed, ROUND, ROUNDS)?;
     let share = timed.spent.as_secs_f64() / (ROUND * ROUNDS).as_secs_f64();
-    findings.add("§5.1", "dCat daemon CPU", 100.0 * share);
+    findings.add(claims::DAEMON_CPU, 100.0 * share);
     Ok(())
 }

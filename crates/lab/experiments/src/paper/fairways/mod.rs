@@ -5,6 +5,7 @@
 //! over time (`over_time.rs`), and on the chip (`on_chip.rs`). Losses are shown: the worst mix of
 //! each policy, and on how many mixes it is less fair than no partitioning.
 
+pub(super) mod claims;
 mod on_chip;
 mod over_time;
 mod scored;

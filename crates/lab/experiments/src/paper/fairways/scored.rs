@@ -67,7 +67,7 @@ pub(super) fn findings(item: &str, scored: &[MixScores], findings: &mut Findings
         }
         let by_loss = scored.iter().filter_map(|mix| Some((mix.result(policy)?.0, &mix.mix)));
         if let Some((_, worst)) = by_loss.max_by(|one, other| one.0.total_cmp(&other.0)) {
-            findings.add_text(item, &format!("{policy}, worst mix"), worst.as_str());
+            findings.add_text_beside(item, &format!("{policy}, worst mix"), worst.as_str());
         }
     }
     let pairs = scored.iter().filter_map(|mix| Some((mix.result(OURS)?, mix.result(RULES)?)));

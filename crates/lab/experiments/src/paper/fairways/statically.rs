@@ -8,13 +8,13 @@ use fairways_policy::fairways::Objective;
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, Mix, ProfileTable};
 use rayon::prelude::*;
 
-use super::EvaluationSize;
 use super::scored::{self, MixScores, OURS, RULES, mean};
+use super::{EvaluationSize, claims};
 use crate::best_static::{BestStatic, OPTIMUM};
 use crate::compare::{ComparisonSettings, compare};
 use crate::draw::{random_mixes, streaming_mixes};
 use crate::gap::{GapError, optimum_gap};
-use crate::paper::Findings;
+use crate::paper::{ClaimName, Findings};
 
 /// The policies that decide by profiles.
 const POLICIES: [&str; 6] = ["dunn", "ucp", "kpart", "lfoc", RULES, OURS];
@@ -27,6 +27,29 @@ const MOST_WAYS_OF_SIXTEEN: u32 = 11;
 pub(super) const MODELS: [BandwidthModel; 2] = [BandwidthModel::Simple, BandwidthModel::Stalls];
 const LIMIT_MBPS: f64 = 12_000.0;
 const LIMITED_SIZES: [usize; 2] = [4, 8];
+
+/// The aims on a cache with these ways: unfairness over the optimum, its mean and in the worst mix;
+/// STP over that of the rules; and STP of the optimum with that objective.
+const AIMS: [(u32, [ClaimName; 4]); 2] = [
+    (
+        11,
+        [
+            claims::MEAN_ON_11_WAYS,
+            claims::WORST_ON_11_WAYS,
+            claims::STP_ON_11_WAYS,
+            claims::OPTIMUM_STP_ON_11_WAYS,
+        ],
+    ),
+    (
+        20,
+        [
+            claims::MEAN_ON_20_WAYS,
+            claims::WORST_ON_20_WAYS,
+            claims::STP_ON_20_WAYS,
+            claims::OPTIMUM_STP_ON_20_WAYS,
+        ],
+    ),
+];
 
 /// What policies made of the mixes of a cache, and how much below the optimum STP is with that
 /// objective.
@@ -90,13 +113,17 @@ pub(super) fn findings(ways: Ways, scores: &StaticScores, findings: &mut Finding
     let (over_best, over_rules): (Vec<f64>, Vec<f64>) = over.unzip();
     let most = over_best.iter().copied().reduce(f64::max);
     let throughput = scores.throughput.iter().copied().reduce(f64::max);
-    for (case, value) in [
-        ("fairways, unfairness over the optimum, mean", mean(&over_best)),
-        ("fairways, unfairness over the optimum, worst mix", most),
-        ("fairways, STP over that of lfoc-plus, mean", mean(&over_rules)),
-        ("objective=stp, STP of the optimum over it, worst mix", throughput),
-    ] {
-        findings.add_if(&item, case, value);
+    let values = [mean(&over_best), most, mean(&over_rules), throughput];
+    match AIMS.into_iter().find(|(of, _)| *of == ways.get()) {
+        Some((_, aims)) => {
+            aims.into_iter().zip(values).for_each(|(aim, value)| findings.add_if(aim, value));
+        }
+        // The same values; no aim was set.
+        None => {
+            for (aim, value) in AIMS[0].1.into_iter().zip(values) {
+                findings.add_beside(&item, aim.case, "", value);
+            }
+        }
     }
     scored::findings(&item, &scores.mixes, findings);
 }
@@ -114,9 +141,9 @@ pub(super) fn limited(
     let settings = ComparisonSettings { llc: Llc::with_ways(ways), bandwidth, wishes: Vec::new() };
     let mut mixes = random_mixes(table, &LIMITED_SIZES, size.limited, size.seed);
     mixes.extend(streaming_mixes(table, ways, &LIMITED_SIZES, size.limited, size.seed));
-    let model = match model {
-        BandwidthModel::Simple => "simple",
-        BandwidthModel::Stalls => "stalls",
+    let (model, aim) = match model {
+        BandwidthModel::Simple => ("simple", claims::LIMITED_SIMPLE),
+        BandwidthModel::Stalls => ("stalls", claims::LIMITED_STALLS),
     };
     let step = format!("mixes on memory of 12,000 MB/s, {model}");
     let done = AtomicUsize::new(0);
@@ -130,9 +157,8 @@ pub(super) fn limited(
         .collect();
     // What memory can't serve at all, or not as a policy planned, has no ratio.
     let ratios: Vec<f64> = gaps.iter().flatten().map(|gap| gap.ratio).collect();
-    let item = "memory of 12,000 MB/s";
-    let case = format!("fairways, unfairness over the optimum, mean, {model}");
-    findings.add_if(item, &case, mean(&ratios));
+    findings.add_if(aim, mean(&ratios));
+    let item = aim.item;
     let case = format!("fairways, unfairness over the optimum, worst mix, {model}");
     let most = ratios.iter().copied().reduce(f64::max);
     findings.add_beside(item, &case, "ratio", most);

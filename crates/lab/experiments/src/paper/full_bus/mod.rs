@@ -16,8 +16,8 @@ use fairways_policy::descriptor;
 use fairways_profiles::{Mix, ProfileTable};
 use rayon::prelude::*;
 
-use super::bandwidth::stream;
-use super::{Findings, MeasuredValue};
+use super::bandwidth::{claims, stream};
+use super::{ClaimName, Findings};
 use crate::draw::streaming_mixes;
 use crate::executed::{ChipOutcome, ChipProtocol, SoloRun, measure_alone, run_together};
 pub use timeline::{ObjectiveTimeline, ObjectiveTimelines, objective_timelines};
@@ -154,19 +154,16 @@ impl<'a> FullBus<'a> {
         }
         let [full, room]: [Vec<&MixOnBus>; 2] = [true, false]
             .map(|is| found.iter().filter(|mix| (mix.use_of_bus() >= FULL) == is).collect());
-        compare("policies on a full bus", &full, findings);
-        compare("policies on a bus that is not full", &room, findings);
+        let aims = [claims::UNFAIRNESS_ON_FULL_BUS, claims::STP_ON_FULL_BUS];
+        compare("policies on a full bus", &full, Some(aims), findings);
+        compare("policies on a bus that is not full", &room, None, findings);
         let mut limits = 0;
         for (place, mix) in mixes.iter().enumerate() {
             progress("a bus with room", place, mixes.len());
             let found = self.mix(WIDE_MBPS, ways, mix, &[BOTH])?;
             limits += found.of(BOTH).map_or(0, |(_, _, limits)| *limits);
         }
-        findings.add(
-            "policies on a bus with room",
-            "plans of fairways with a limit",
-            limits as f64,
-        );
+        findings.add(claims::LIMITS_WITH_ROOM, limits as f64);
         progress("a service beside streams", 0, 2);
         self.service(findings)?;
         progress("a service beside streams", 1, 2);
@@ -200,8 +197,15 @@ impl<'a> FullBus<'a> {
         for (name, outcome, _) in run_all(settings, &service_jobs(), &protocol(), &SERVED)? {
             let kept = outcome.programs[0].service.and_then(|service| service.objective);
             let windows = kept.map(|kept| f64::from(kept.windows_met) / f64::from(kept.windows));
-            let case = format!("{name}, windows within it");
-            findings.push(item, &case, "ratio", MeasuredValue::Number(windows.unwrap_or(f64::NAN)));
+            let windows = windows.unwrap_or(f64::NAN);
+            match name {
+                WAYS_ONLY => findings.add(claims::WINDOWS_WAYS_ONLY, windows),
+                BOTH => findings.add(claims::WINDOWS_WITH_LIMITS, windows),
+                _ => {
+                    let case = format!("{name}, windows within it");
+                    findings.add_beside(item, &case, "ratio", Some(windows));
+                }
+            }
             let tail = kept.and_then(|kept| kept.tail_ms);
             findings.add_beside(item, &format!("{name}, 99th percentile"), "ms", tail);
             let moved: f64 = outcome.programs[1..].iter().map(|of| of.rate.bandwidth_mbps).sum();
@@ -284,8 +288,8 @@ fn run_all(
         .collect()
 }
 
-/// Reports each policy beside ways only.
-fn compare(item: &str, mixes: &[&MixOnBus], findings: &mut Findings) {
+/// Reports each policy beside ways only. `aims`: the claims of unfairness and STP with limits.
+fn compare(item: &str, mixes: &[&MixOnBus], aims: Option<[ClaimName; 2]>, findings: &mut Findings) {
     findings.add_beside(item, "mixes", "mixes", Some(mixes.len() as f64));
     for (name, ..) in POLICIES.iter().filter(|(name, ..)| *name != WAYS_ONLY) {
         let over: Vec<[f64; 2]> = mixes.iter().filter_map(|mix| mix.over_ways_only(name)).collect();
@@ -294,8 +298,13 @@ fn compare(item: &str, mixes: &[&MixOnBus], findings: &mut Findings) {
                 continue;
             }
             let mean = over.iter().map(|of| of[place]).sum::<f64>() / over.len() as f64;
-            let case = format!("{name}, {what} over ways only, mean");
-            findings.push(item, &case, "ratio", MeasuredValue::Number(mean));
+            match aims.filter(|_| *name == BOTH) {
+                Some(aims) => findings.add(aims[place], mean),
+                None => {
+                    let case = format!("{name}, {what} over ways only, mean");
+                    findings.add_beside(item, &case, "ratio", Some(mean));
+                }
+            }
         }
     }
     for mix in mixes {

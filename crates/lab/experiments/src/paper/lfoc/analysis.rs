@@ -3,7 +3,7 @@
 use fairways_optimum::Impossible;
 use fairways_policy::lfoc::Class;
 
-use super::{Lfoc, Setting, WAYS};
+use super::{Lfoc, Setting, WAYS, claims};
 use crate::best::{CLASSES, Composition, composition, partitioning_over_clustering};
 use crate::draw::random_mixes;
 use crate::paper::Findings;
@@ -24,28 +24,26 @@ impl Lfoc<'_> {
         findings: &mut Findings,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Composition, Impossible> {
-        const ITEM: &str = "Figure 2";
         const PROGRAMS: usize = 10;
         progress("Figure 2: fairest clusterings", 0, 1);
         let Setting { llc, machine, mixes, seed, .. } = self.setting;
         let table = self.programs.table();
         let mixes = random_mixes(table, &[PROGRAMS], mixes, seed);
         let found = composition(table, &mixes, llc, machine.bandwidth)?;
-        for (case, class, ways) in [
-            ("streaming instances in 1-way clusters, 20 mixes of 10", Class::Streaming, 1..=1),
-            ("streaming instances in clusters of 1 or 2 ways", Class::Streaming, 1..=2),
-            ("sensitive instances in clusters of 4 ways or more", Class::Sensitive, 4..=usize::MAX),
-            ("light instances in 1-way clusters", Class::Light, 1..=1),
+        for (claim, class, ways) in [
+            (claims::STREAMING_IN_1_WAY, Class::Streaming, 1..=1),
+            (claims::STREAMING_IN_2_WAYS, Class::Streaming, 1..=2),
+            (claims::SENSITIVE_IN_4_WAYS, Class::Sensitive, 4..=usize::MAX),
+            (claims::LIGHT_IN_1_WAY, Class::Light, 1..=1),
         ] {
             let share = found.share(class, |size| ways.contains(&size));
-            findings.add_if(ITEM, case, share.map(|share| 100.0 * share));
+            findings.add_if(claim, share.map(|share| 100.0 * share));
         }
-        findings.add_text(ITEM, "mixes, programs per mix", format!("{} x {PROGRAMS}", mixes.len()));
+        findings.add_text(claims::MIXES, format!("{} x {PROGRAMS}", mixes.len()));
         let mut ways = found.streaming_ways.clone();
         ways.sort_unstable();
         let most = ways.last().copied().unwrap_or(0);
-        let case = "most ways given to streaming clusters in any mix";
-        findings.add("§3", case, f64::from(most));
+        findings.add(claims::MOST_STREAMING_WAYS, f64::from(most));
         let median = ways.get(ways.len() / 2).copied().unwrap_or(0);
         let case = "ways given to streaming clusters, the median mix";
         findings.add_beside("§3", case, "ways", Some(f64::from(median)));
@@ -65,7 +63,6 @@ impl Lfoc<'_> {
         findings: &mut Findings,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Vec<(f64, f64)>, Impossible> {
-        const ITEM: &str = "Figure 3";
         let Setting { llc, machine, mixes, seed, .. } = self.setting;
         let (table, most) = (self.programs.table(), llc.ways.get());
         let mut below_one = 0;
@@ -84,14 +81,12 @@ impl Lfoc<'_> {
             })
             .collect::<Result<Vec<(f64, f64)>, Impossible>>()?;
         if let ([first, ..], [.., last]) = (&line[..], &line[..]) {
-            findings.add(ITEM, "optimal partitioning over optimal clustering, 4 programs", first.1);
+            findings.add(claims::PARTITIONING_OVER_CLUSTERING_4, first.1);
             if most == WAYS {
-                let case = "the same, 11 programs on 11 ways, over the 4-program value";
-                findings.add(ITEM, case, last.1 / first.1);
+                findings.add(claims::GROWTH_TO_11, last.1 / first.1);
             }
             findings.add(
-                ITEM,
-                "ratio never below 1",
+                claims::RATIO_BELOW_1,
                 f64::from(u32::try_from(below_one).unwrap_or(u32::MAX)),
             );
         }

@@ -8,11 +8,21 @@ use fairways_core::{Action, AppId, Event, Llc, Time, Wish};
 use fairways_policy::by_name;
 use fairways_profiles::ProfileTable;
 
+use super::claims;
 use crate::draw::random_mixes;
-use crate::paper::Findings;
+use crate::paper::{ClaimName, Findings};
 
-/// The numbers of programs in the table.
-pub(super) const PROGRAMS: std::ops::RangeInclusive<usize> = 4..=11;
+/// The numbers of programs in the table, and the claims of what LFOC and KPart cost with them.
+pub(super) const ROWS: [(usize, [ClaimName; 2]); 8] = [
+    (4, [claims::LFOC_4, claims::KPART_4]),
+    (5, [claims::LFOC_5, claims::KPART_5]),
+    (6, [claims::LFOC_6, claims::KPART_6]),
+    (7, [claims::LFOC_7, claims::KPART_7]),
+    (8, [claims::LFOC_8, claims::KPART_8]),
+    (9, [claims::LFOC_9, claims::KPART_9]),
+    (10, [claims::LFOC_10, claims::KPART_10]),
+    (11, [claims::LFOC_11, claims::KPART_11]),
+];
 
 /// The mixes over which a number is the mean.
 const MIXES: usize = 200;
@@ -49,25 +59,23 @@ fn milliseconds(policy: &str, table: &ProfileTable, llc: Llc, programs: usize, s
 
 /// By number of programs, the milliseconds of LFOC, of KPart and of LFOC+.
 pub(super) fn measure(table: &ProfileTable, llc: Llc, seed: u64) -> Vec<[f64; 3]> {
-    PROGRAMS
-        .map(|programs| {
-            ["lfoc", "kpart", "lfoc-plus"]
-                .map(|policy| milliseconds(policy, table, llc, programs, seed))
-        })
-        .collect()
+    ROWS.map(|(programs, _)| {
+        ["lfoc", "kpart", "lfoc-plus"]
+            .map(|policy| milliseconds(policy, table, llc, programs, seed))
+    })
+    .to_vec()
 }
 
 pub(super) fn findings(costs: &[[f64; 3]], findings: &mut Findings) {
-    const ITEM: &str = "Table 2";
-    for (programs, [lfoc, kpart, plus]) in PROGRAMS.zip(costs) {
-        findings.add(ITEM, &format!("LFOC, {programs} programs"), *lfoc);
-        findings.add(ITEM, &format!("KPart, {programs} programs"), *kpart);
-        findings.add_beside(ITEM, &format!("LFOC+, {programs} programs"), "ms", Some(*plus));
+    for ((programs, claims), [lfoc, kpart, plus]) in ROWS.iter().zip(costs) {
+        findings.add(claims[0], *lfoc);
+        findings.add(claims[1], *kpart);
+        findings.add_beside("Table 2", &format!("LFOC+, {programs} programs"), "ms", Some(*plus));
     }
     if let ([first, ..], [.., last]) = (costs, costs) {
-        findings.add(ITEM, "KPart over LFOC, 4 programs", first[1] / first[0]);
-        findings.add(ITEM, "KPart over LFOC, 11 programs", last[1] / last[0]);
-        findings.add(ITEM, "KPart growth 4 to 11 programs", last[1] / first[1]);
-        findings.add(ITEM, "LFOC growth 4 to 11 programs", last[0] / first[0]);
+        findings.add(claims::KPART_OVER_LFOC_4, first[1] / first[0]);
+        findings.add(claims::KPART_OVER_LFOC_11, last[1] / last[0]);
+        findings.add(claims::KPART_GROWTH, last[1] / first[1]);
+        findings.add(claims::LFOC_GROWTH, last[0] / first[0]);
     }
 }

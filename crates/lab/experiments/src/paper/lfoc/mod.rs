@@ -1,6 +1,7 @@
 //! LFOC (Garcia-Garcia et al., ICPP 2019): its figures and tables.
 
 mod analysis;
+pub(super) mod claims;
 mod corpus;
 mod cost;
 mod memory;
@@ -194,7 +195,7 @@ impl<'a> Lfoc<'a> {
         // A third of the mixes, and runs in which sampling weighs five times as much, give neither
         // means nor extremes.
         if setting.live == setting.workloads {
-            findings.add("§5", "workloads in all", mixes.len() as f64);
+            findings.add(claims::WORKLOADS, mixes.len() as f64);
             over_time::findings(&ran, findings);
         }
         Ok(ran)
@@ -202,7 +203,6 @@ impl<'a> Lfoc<'a> {
 
     /// Figure 1.
     fn curves(&self, findings: &mut Findings) -> Vec<Line> {
-        const ITEM: &str = "Figure 1";
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
         // The paper's programs, the embedded ones that are most like them, or their counterparts.
         let pairs = [
@@ -218,11 +218,7 @@ impl<'a> Lfoc<'a> {
         let as_claimed = pair
             .map(|index| classify(&table.profile(index), ways, &Parameters::default()))
             == [Class::Streaming, Class::Sensitive];
-        findings.add(
-            ITEM,
-            "lbm meets the streaming rule; xalancbmk the sensitive rule",
-            f64::from(u8::from(as_claimed)),
-        );
+        findings.add(claims::CLASSES_OF_TWO, f64::from(u8::from(as_claimed)));
         let lines = pair.map(|index| {
             let program = ProfiledProgram::new(table, index, ways);
             Line {
@@ -233,8 +229,7 @@ impl<'a> Lfoc<'a> {
             }
         });
         let rises = lines[1].points.windows(2).filter(|pair| pair[1].1 > pair[0].1 + 1e-9).count();
-        let case = "xalancbmk slowdown never rises with ways (violations)";
-        findings.add(ITEM, case, rises as f64);
+        findings.add(claims::XALANCBMK_RISES, rises as f64);
         lines.into()
     }
 }

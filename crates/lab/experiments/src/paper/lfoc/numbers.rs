@@ -5,7 +5,7 @@ use fairways_optimum::count::{clusterings, partitionings};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{ProfileTable, ProfiledProgram, ProgramCatalog};
 
-use super::Setting;
+use super::{Setting, claims};
 use crate::best::CLASSES;
 use crate::draw::{WORKLOAD_SIZES, classes};
 use crate::live::Protocol;
@@ -16,10 +16,10 @@ const PROFILED: usize = 55;
 
 /// §2.2.
 pub(super) fn search_space(findings: &mut Findings) {
-    findings.add("§2.2", "partitionings of 8 programs on 11 ways", partitionings(8, 11) as f64);
-    findings.add("§2.2", "partitionings of 8 programs on 20 ways", partitionings(8, 20) as f64);
-    findings.add("§2.2", "clusterings of 8 programs on 20 ways", clusterings(8, 20) as f64);
-    findings.add("§2.2", "clusterings of 11 programs on 20 ways", clusterings(11, 20) as f64);
+    findings.add(claims::PARTITIONINGS_8_ON_11, partitionings(8, 11) as f64);
+    findings.add(claims::PARTITIONINGS_8_ON_20, partitionings(8, 20) as f64);
+    findings.add(claims::CLUSTERINGS_8_ON_20, clusterings(8, 20) as f64);
+    findings.add(claims::CLUSTERINGS_11_ON_20, clusterings(11, 20) as f64);
 }
 
 /// The default parameters, and the machine.
@@ -32,59 +32,47 @@ pub(super) fn parameters(table: &ProfileTable, setting: &Setting, findings: &mut
         f64::from(value) / 100.0
     }
     let one = percent(p.streaming_slowdown_percent);
-    findings.add("Table 1", "streaming: slowdown at most, in one allocation", one);
-    findings.add(
-        "Table 1",
-        "streaming: LLCMPKC at least, same allocation",
-        q32(p.streaming_llcmpkc),
-    );
+    findings.add(claims::STREAMING_SLOWDOWN, one);
+    findings.add(claims::STREAMING_LLCMPKC, q32(p.streaming_llcmpkc));
     let all = percent(p.streaming_slowdown_bound_percent);
-    findings.add("Table 1", "streaming: slowdown below, in all allocations", all);
-    findings.add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent));
-    findings.add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways));
-    findings.add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way));
-    findings.add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming));
-    findings.add(
-        "Algorithm 1",
-        "ways reserved for streaming at most",
-        f64::from(p.max_ways_streaming),
-    );
-    findings.add("§4.1", "warm-up", f64::from(p.warm_up_intervals));
-    findings.add("§4.2", "high_threshold", q32(p.high_threshold));
-    findings.add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent));
-    findings.add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent));
-    findings.add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods));
+    findings.add(claims::STREAMING_BOUND, all);
+    findings.add(claims::SENSITIVE_SLOWDOWN, percent(p.sensitive_slowdown_percent));
+    findings.add(claims::SENSITIVE_FROM_WAYS, f64::from(p.sensitive_from_ways));
+    findings.add(claims::MAX_STREAMING_WAY, f64::from(p.max_streaming_way));
+    findings.add(claims::GAPS_PER_STREAMING, f64::from(p.gaps_per_streaming));
+    findings.add(claims::MAX_WAYS_STREAMING, f64::from(p.max_ways_streaming));
+    findings.add(claims::WARM_UP, f64::from(p.warm_up_intervals));
+    findings.add(claims::HIGH_THRESHOLD, q32(p.high_threshold));
+    findings.add(claims::LOW_THRESHOLD, f64::from(p.low_threshold_percent));
+    findings.add(claims::STALL_FRACTION, f64::from(p.stalls_percent));
+    findings.add(claims::AVERAGING_WINDOW, f64::from(p.averaged_periods));
     let critical = f64::from(p.critical_slowdown_percent) - 100.0;
-    findings.add("§4.2", "critical size: slowdown below", critical);
-    findings.add("§5.2", "sampling window, normal mode", p.normal_window as f64);
-    findings.add("§5.2", "sampling window, sampling mode", p.sampling_window as f64);
+    findings.add(claims::CRITICAL_SLOWDOWN, critical);
+    findings.add(claims::NORMAL_WINDOW, p.normal_window as f64);
+    findings.add(claims::SAMPLING_WINDOW, p.sampling_window as f64);
     let dunn = fairways_policy::dunn::Parameters::default();
     if dunn.decision_period == p.decision_period {
         let period = p.decision_period.as_secs_f64() * 1e3;
-        findings.add("§5.2", "decision period, LFOC and Dunn", period);
+        findings.add(claims::DECISION_PERIOD, period);
     }
     // A quick run does not have the paper's length.
     if setting.time_scale >= 1.0 {
-        findings.add("§5", "instructions per run", protocol.instructions as f64);
+        findings.add(claims::INSTRUCTIONS, protocol.instructions as f64);
     }
-    findings.add("§5", "completions of the longest program", f64::from(protocol.completions));
+    findings.add(claims::COMPLETIONS, f64::from(protocol.completions));
     let megabytes = setting.machine.way_bytes * f64::from(setting.llc.ways.get()) / 1024.0 / 1024.0;
-    findings.add("§5", "LLC ways", f64::from(setting.llc.ways.get()));
-    findings.add("§5", "LLC size", megabytes);
-    findings.add("§5", "core clock", setting.machine.mhz / 1000.0);
-    findings.add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0);
-    findings.add_text(
-        "§5",
-        "workload sizes",
-        WORKLOAD_SIZES.map(|size| size.to_string()).join("/"),
-    );
+    findings.add(claims::LLC_WAYS, f64::from(setting.llc.ways.get()));
+    findings.add(claims::LLC_SIZE, megabytes);
+    findings.add(claims::CORE_CLOCK, setting.machine.mhz / 1000.0);
+    findings.add(claims::SMALLEST_PARTITION, setting.machine.way_bytes / 1024.0 / 1024.0);
+    findings
+        .add_text(claims::WORKLOAD_SIZES, WORKLOAD_SIZES.map(|size| size.to_string()).join("/"));
     let classes = classes(table, setting.llc.ways);
     let counts = CLASSES
         .map(|class| classes.iter().filter(|&&other| other == class).count().to_string())
         .join("/");
     if table.names().len() == PROFILED {
-        let case = "class counts of the 55 profiled programs (streaming/sensitive/light)";
-        findings.add_text("Table 1", case, counts);
+        findings.add_text(claims::CLASS_COUNTS, counts);
     }
 }
 
@@ -115,8 +103,7 @@ pub(super) fn phases(
         let first = busy.iter().position(|&busy| busy);
         first.is_some_and(|first| first > 0 && busy[first..].iter().all(|&busy| busy))
     });
-    let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
-    findings.add("Figure 4", case, f64::from(u8::from(found.is_some())));
+    findings.add(claims::FOTONIK3D_PHASES, f64::from(u8::from(found.is_some())));
     let index = found?;
     let mut points = Vec::new();
     let mut ran = 0.0;

@@ -4,12 +4,30 @@ use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 use rayon::prelude::*;
 
-use super::{ScoredMix, Setting};
+use super::{ScoredMix, Setting, claims};
 use crate::live::{Activity, LiveError, Protocol, compare_live};
-use crate::paper::Findings;
+use crate::paper::{ClaimName, Findings};
 
-/// The policies that run, without profiles of the programs.
-pub(super) const POLICIES: [&str; 4] = ["dunn", "kpart", "lfoc", "lfoc-plus"];
+/// A policy that runs, without profiles of the programs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LivePolicy {
+    pub(super) name: &'static str,
+    title: &'static str,
+    /// Whether it tries other ways to learn about programs.
+    samples: bool,
+}
+
+const fn policy(name: &'static str, title: &'static str, samples: bool) -> LivePolicy {
+    LivePolicy { name, title, samples }
+}
+
+/// The policies that run.
+pub(super) const POLICIES: [LivePolicy; 4] = [
+    policy("dunn", "Dunn", false),
+    policy("kpart", "KPart-DynaWay", true),
+    policy("lfoc", "LFOC", true),
+    policy("lfoc-plus", "LFOC+", true),
+];
 
 /// Mixes that ran: each policy's result relative to stock, and its activity.
 pub(super) type LiveScores = Vec<(ScoredMix, Vec<Activity>)>;
@@ -26,7 +44,7 @@ pub(super) fn run(
     mixes
         .par_iter()
         .map(|mix| {
-            let policies = POLICIES.map(|name| by_name(name).expect("a policy's name"));
+            let policies = POLICIES.map(|policy| by_name(policy.name).expect("a policy's name"));
             let found = compare_live(programs, mix, &machine, &protocol, policies)?;
             let over = found.outcomes.iter().map(|outcome| {
                 let metrics = &outcome.metrics;
@@ -58,42 +76,40 @@ pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {
     // The paper's figures are over both kinds of mixes.
     let both = [false, true].map(|kind| ran.iter().any(|(mix, _)| is_phased(mix) == kind));
     let has_both = both == [true, true];
-    let mut claimed = |case: &str, value: Option<f64>| {
-        findings.add_if(ITEM, case, value.filter(|_| has_both));
+    let mut claimed = |claim: ClaimName, value: Option<f64>| {
+        findings.add_if(claim, value.filter(|_| has_both));
     };
     let over_dunn = unfairness("lfoc").zip(unfairness("dunn"));
     let over_dunn: Vec<f64> = over_dunn.map(|(lfoc, dunn)| 100.0 * (1.0 - lfoc / dunn)).collect();
     let best = over_dunn.iter().copied().reduce(f64::max);
-    claimed("LFOC over Dunn, best (P4), unfairness reduction", best);
+    claimed(claims::OVER_DUNN_BEST, best);
     let reduction = mean(over_dunn.iter().copied());
-    claimed("LFOC over Dunn, mean unfairness reduction, S and P", reduction);
+    claimed(claims::OVER_DUNN_MEAN, reduction);
     let better = over_dunn.iter().filter(|reduction| **reduction > 0.0).count() as f64;
     let better = Some(100.0 * better / ran.len() as f64);
-    claimed("mixes where LFOC unfairness is below Dunn", better);
+    claimed(claims::FAIRER_THAN_DUNN, better);
     let reduction = mean(unfairness("lfoc").map(|unfairness| 100.0 * (1.0 - unfairness)));
-    claimed("LFOC over stock, mean unfairness reduction, S and P", reduction);
+    claimed(claims::OVER_STOCK_MEAN, reduction);
     let ratio = mean(stp("lfoc")).zip(mean(stp("dunn"))).map(|(lfoc, dunn)| lfoc / dunn);
-    claimed("LFOC mean STP over Dunn mean STP", ratio);
+    claimed(claims::STP_OVER_DUNN, ratio);
     let [s, p] = [false, true].map(|kind| {
         let of_kind = ran.iter().filter(|(mix, _)| is_phased(mix) == kind);
         mean(of_kind.map(|(mix, _)| mix.over_stock("dunn").0))
     });
     let difference = p.zip(s).map(|(p, s)| p - s);
-    claimed("Dunn mean unfairness over stock on P minus the same on S", difference);
-    findings.add_if(ITEM, "KPart-DynaWay online", mean(unfairness("kpart")));
-    for (place, (policy, name)) in
-        POLICIES.into_iter().zip(["Dunn", "KPart-DynaWay", "LFOC", "LFOC+"]).enumerate()
-    {
-        let case = format!("{name} online, mean unfairness over stock");
-        findings.add_beside(ITEM, &case, "ratio", mean(unfairness(policy)));
-        let case = format!("{name} online, mean STP over stock");
-        findings.add_beside(ITEM, &case, "ratio", mean(stp(policy)));
-        if policy == "dunn" {
+    claimed(claims::DUNN_ON_P_LESS_S, difference);
+    findings.add_if(claims::KPART_ONLINE, mean(unfairness("kpart")));
+    for (place, LivePolicy { name, title, samples }) in POLICIES.into_iter().enumerate() {
+        let case = format!("{title} online, mean unfairness over stock");
+        findings.add_beside(ITEM, &case, "ratio", mean(unfairness(name)));
+        let case = format!("{title} online, mean STP over stock");
+        findings.add_beside(ITEM, &case, "ratio", mean(stp(name)));
+        if !samples {
             continue;
         }
         let mut spent = |what: &str, share: &dyn Fn(&Activity) -> Option<f64>| {
             let shares = ran.iter().filter_map(|(_, all)| Some(100.0 * share(&all[place])?));
-            let case = format!("{name} online, {what} in sampling mode");
+            let case = format!("{title} online, {what} in sampling mode");
             findings.add_beside(ITEM, &case, "percent", mean(shares));
         };
         spent("time", &|one| Some(one.sampling_share()));

@@ -51,9 +51,10 @@ impl Figures {
             lines(folder.svg("figure4"), title, axes, std::slice::from_ref(line))?;
         }
         let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
-        for (number, mixes, names) in
-            [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
-        {
+        for (number, mixes, names) in [
+            (6, scored, &statically::POLICIES[..]),
+            (7, &ran, &over_time::POLICIES.map(|of| of.name)),
+        ] {
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
                 let heights = |policy: &str| {
                     let over_stock = mixes.iter().map(|mix| mix.over_stock(policy));
@@ -70,9 +71,10 @@ impl Figures {
             }
         }
         let cost = |(index, name): (usize, &str)| {
-            let points = cost::PROGRAMS
+            let points = cost::ROWS
+                .iter()
                 .zip(costs)
-                .map(|(programs, cost)| (programs as f64, cost[index].log10()));
+                .map(|((programs, _), cost)| (*programs as f64, cost[index].log10()));
             Line { name: name.to_owned(), points: points.collect() }
         };
         let costs: Vec<Line> =

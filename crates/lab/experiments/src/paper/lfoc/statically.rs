@@ -6,7 +6,7 @@ use fairways_profiles::{Mix, ProfileTable};
 use rayon::prelude::*;
 
 use super::memory::MOST_LIMITED;
-use super::{Setting, UnservedMix};
+use super::{Setting, UnservedMix, claims};
 use crate::best_static::{BestStatic, OPTIMUM};
 use crate::compare::{ComparisonSettings, compare};
 use crate::paper::Findings;
@@ -91,20 +91,18 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
     let share = |holds: fn(&ScoredMix) -> bool| {
         100.0 * scored.iter().filter(|mix| holds(mix)).count() as f64 / scored.len() as f64
     };
-    findings.add(ITEM, "Dunn, best mix, unfairness over stock", least(unfairness("dunn")));
-    findings.add(ITEM, "Dunn, worst mix, unfairness over stock", most(unfairness("dunn")));
-    findings.add(ITEM, "KPart, mean unfairness over stock", mean(unfairness("kpart")));
-    findings.add(ITEM, "KPart, best STP over stock", most(stp("kpart")));
-    findings.add(ITEM, "LFOC, mean unfairness over stock", mean(unfairness("lfoc")));
-    findings.add(ITEM, "LFOC, best mix, unfairness over stock", least(unfairness("lfoc")));
+    findings.add(claims::DUNN_BEST, least(unfairness("dunn")));
+    findings.add(claims::DUNN_WORST, most(unfairness("dunn")));
+    findings.add(claims::KPART_MEAN, mean(unfairness("kpart")));
+    findings.add(claims::KPART_BEST_STP, most(stp("kpart")));
+    findings.add(claims::LFOC_MEAN, mean(unfairness("lfoc")));
+    findings.add(claims::LFOC_BEST, least(unfairness("lfoc")));
     findings.add(
-        ITEM,
-        "mixes where LFOC STP is at least KPart STP",
+        claims::STP_OVER_KPART,
         share(|mix| mix.over_stock("lfoc").1 >= mix.over_stock("kpart").1),
     );
     findings.add(
-        ITEM,
-        "mixes where LFOC unfairness is below KPart",
+        claims::FAIRER_THAN_KPART,
         share(|mix| mix.over_stock("lfoc").0 < mix.over_stock("kpart").0),
     );
     // The larger gap of the two: the paper does not state which it means.
@@ -112,14 +110,9 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
         * (mean(unfairness("lfoc").zip(unfairness(OPTIMUM)).map(|(lfoc, best)| lfoc / best)) - 1.0);
     let stp_gap =
         -(100.0 * (mean(stp("lfoc").zip(stp(OPTIMUM)).map(|(lfoc, best)| lfoc / best)) - 1.0));
+    findings.add(claims::LFOC_GAP, unfairness_gap.max(stp_gap));
     findings.add(
-        ITEM,
-        "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
-        unfairness_gap.max(stp_gap),
-    );
-    findings.add(
-        ITEM,
-        "Best-Static unfairness never above any static policy (violations)",
+        claims::BEST_STATIC_BEATEN,
         scored
             .iter()
             .filter(|mix| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairways_chip::ChipError;
 use fairways_chip::service::RequestLoad;
 
-use super::setup::{Scale, steady};
+use super::setup::{Scale, TailBench, steady};
 
 /// The load of an open loop, as a share of the most that a service can answer (decision Locpart 3).
 pub(super) const LOAD: f64 = 0.6;
@@ -16,7 +16,7 @@ const SLACK: f64 = 1.5;
 /// The measurements of a service without co-runners.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Baseline {
-    pub(super) name: &'static str,
+    pub(super) which: TailBench,
     /// Requests per second in a closed loop with all ways: the most that it can answer.
     pub(super) saturation: f64,
     /// Its 99th percentile in an open loop: Figure 1's, with all ways.
@@ -25,9 +25,9 @@ pub(super) struct Baseline {
 
 impl Baseline {
     /// Measures a service alone.
-    pub(super) fn measure(scale: Scale, name: &'static str) -> Result<Self, ChipError> {
-        let (saturation, _) = saturate(scale, name)?;
-        let mut service = Self { name, saturation, open_tail: Duration::ZERO };
+    pub(super) fn measure(scale: Scale, which: TailBench) -> Result<Self, ChipError> {
+        let (saturation, _) = saturate(scale, which)?;
+        let mut service = Self { which, saturation, open_tail: Duration::ZERO };
         (service.open_tail, _) = service.tail(scale, scale.bench.ways(), LOAD)?;
         Ok(service)
     }
@@ -41,7 +41,7 @@ impl Baseline {
         load: f64,
     ) -> Result<(Duration, u64), ChipError> {
         let Scale { bench, requests, tails, .. } = scale;
-        let job = bench.service(self.name, steady(self.open(load)));
+        let job = bench.service(self.which, steady(self.open(load)));
         let span = Duration::from_secs_f64(f64::from(requests) / (load * self.saturation));
         let (_, requests, tail) = bench.fixed(&[(job, ways)], span, tails)?.answered();
         Ok((tail, requests))
@@ -60,14 +60,14 @@ impl Baseline {
 
     /// The objective that this tail gives.
     pub(super) fn slo_of(&self, tail: Duration) -> Duration {
-        if self.name == "silo" { Duration::from_millis(2) } else { tail.mul_f64(SLACK) }
+        self.which.published_slo().unwrap_or_else(|| tail.mul_f64(SLACK))
     }
 }
 
 /// Requests per second in a closed loop with all ways, and their 99th percentile.
-pub(super) fn saturate(scale: Scale, name: &str) -> Result<(f64, Duration), ChipError> {
+pub(super) fn saturate(scale: Scale, service: TailBench) -> Result<(f64, Duration), ChipError> {
     let Scale { bench, requests, tails, .. } = scale;
-    let job = bench.saturated(name);
+    let job = bench.saturated(service);
     // The time of a request is not known yet: about a cycle and a half per instruction.
     let instructions = job.requests().map_or(1.0, |requests| requests.instructions);
     let each = Duration::from_secs_f64(1.5 * instructions / 2.2e9);

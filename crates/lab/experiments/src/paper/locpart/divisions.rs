@@ -21,7 +21,7 @@ pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<[f64; 2]>, ChipE
 
 fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
     let Scale { bench, step, steps, .. } = scale;
-    let (job, batch, all) = (bench.saturated(service.name), bench.batch(), bench.ways());
+    let (job, batch, all) = (bench.saturated(service.which), bench.batch(), bench.ways());
     let runs: Vec<LocpartRun> = (0..=all)
         .into_par_iter()
         .map(|ways| match ways {

@@ -5,6 +5,7 @@
 //! open one (decision Locpart 3).
 
 mod baseline;
+pub(super) mod claims;
 mod divisions;
 mod intervals;
 mod numbers;
@@ -29,7 +30,7 @@ use intervals::Curve;
 use objective::ObjectiveCase;
 use performance::ServiceMix;
 use sensitivity::Sensitivity;
-use setup::{LocpartBench, SERVICES, Scale};
+use setup::{LocpartBench, Scale, TailBench};
 
 pub use objective::Windows;
 pub use plots::Figures;
@@ -97,9 +98,9 @@ impl Setting {
     }
 
     /// The scale for a service's tails, or for its throughput if not `tails`.
-    fn scale(&self, name: &str, seed: u64, tails: bool) -> Scale {
+    fn scale(&self, service: TailBench, seed: u64, tails: bool) -> Scale {
         let (steps, second) = (self.seconds, Duration::from_secs(1));
-        if name == "sphinx" {
+        if service.is_slow() {
             let bench = LocpartBench::new(self.slow_by, seed, self.ground);
             return Scale {
                 bench,
@@ -165,7 +166,7 @@ impl Locpart {
                 requests: 1000,
                 step: Duration::from_millis(500),
                 steps: 4,
-                ..setting.scale("silo", setting.seed, false)
+                ..setting.scale(TailBench::Silo, setting.seed, false)
             };
             let mixed = performance::mix(silo(&first.services), full)?;
             performance::beside(&mixed, &mut findings);
@@ -226,14 +227,14 @@ impl Locpart {
     /// Each service alone.
     fn baselines(&self, seed: u64, progress: Progress<'_>) -> Result<Vec<Baseline>, ChipError> {
         progress(&format!("seed {seed}: each by itself"), 0, 4);
-        SERVICES
+        TailBench::ALL
             .into_par_iter()
-            .map(|name| Baseline::measure(self.0.scale(name, seed, true), name))
+            .map(|service| Baseline::measure(self.0.scale(service, seed, true), service))
             .collect()
     }
 
     fn scaled(&self, services: &[Baseline], seed: u64, tails: bool) -> Vec<(Baseline, Scale)> {
-        services.iter().map(|one| (*one, self.0.scale(one.name, seed, tails))).collect()
+        services.iter().map(|one| (*one, self.0.scale(one.which, seed, tails))).collect()
     }
 
     /// Figures 4 to 6: services beside the batch program.
@@ -259,7 +260,8 @@ impl Locpart {
             .map(|(service, scale)| intervals::run(service, *scale, service.slo()))
             .collect::<Result<_, ChipError>>()?;
         intervals::findings(&curves, findings);
-        for (service, scale) in one.iter().filter(|(service, _)| service.name == "sphinx") {
+        for (service, scale) in one.iter().filter(|(service, _)| service.which == TailBench::Sphinx)
+        {
             for steps in [scale.steps.min(SHORT), scale.steps] {
                 let scale = Scale { steps, ..*scale };
                 intervals::missed(service, scale, findings)?;
@@ -273,7 +275,7 @@ impl Locpart {
         let Self(setting) = self;
         for (numbers, threads) in [("one of each", 1), ("four of each", THREADS)] {
             let scaled = services.iter().map(|service| {
-                let scale = setting.scale(service.name, setting.seed, false);
+                let scale = setting.scale(service.which, setting.seed, false);
                 (*service, Scale { steps: scale.steps.min(4), ..scale.with_threads(threads) })
             });
             let ends = divisions::run(&scaled.collect::<Vec<_>>())?;
@@ -303,20 +305,21 @@ impl Locpart {
         Ok(cases)
     }
 
-    /// The services and loads whose objectives are tried. Sphinx answers too few requests in a
+    /// The services and loads whose objectives are tried. A slow one answers too few requests in a
     /// window.
     fn objective_cases(&self, services: &[Baseline]) -> Vec<(Baseline, f64)> {
-        let fast = || services.iter().filter(|one| one.name != "sphinx").copied();
+        let fast = || services.iter().filter(|one| !one.which.is_slow()).copied();
+        let is_masstree = |one: &Baseline| one.which == TailBench::Masstree;
         let mut tried: Vec<(Baseline, f64)> = Vec::new();
-        let fastest = || fast().filter(|one| one.name == "silo" || one.name == "masstree");
         if self.0.more {
             tried.extend(fast().map(|one| (one, 0.4)));
             for load in [0.3, 0.5] {
-                tried.extend(fastest().map(|one| (one, load)));
+                let fastest = fast().filter(|one| is_masstree(one) || one.which == TailBench::Silo);
+                tried.extend(fastest.map(|one| (one, load)));
             }
-            tried.extend(fast().filter(|one| one.name != "masstree").map(|one| (one, 0.6)));
+            tried.extend(fast().filter(|one| !is_masstree(one)).map(|one| (one, 0.6)));
         } else {
-            tried.extend(fastest().filter(|one| one.name == "masstree").map(|one| (one, 0.4)));
+            tried.extend(fast().filter(is_masstree).map(|one| (one, 0.4)));
         }
         tried
     }
@@ -325,7 +328,7 @@ impl Locpart {
 /// Whether a quick run can measure it: tails need many requests, and intervals long runs.
 fn is_quick(finding: &super::Finding) -> bool {
     match finding.item.as_str() {
-        "Figure 1" => finding.case.starts_with("mcf"),
+        "Figure 1" => finding.case == claims::MCF_WITH_1_WAY.case,
         item => !["Figure 1(d)", "Figure 6", "§IV-B"].contains(&item),
     }
 }
@@ -342,7 +345,7 @@ const SHORT: u32 = 4;
 const THREADS: u32 = 4;
 
 fn silo(services: &[Baseline]) -> &Baseline {
-    services.iter().find(|service| service.name == "silo").expect("one of the services")
+    services.iter().find(|one| one.which == TailBench::Silo).expect("one of the services")
 }
 
 /// The findings of the first seed, with the values of all seeds noted if there are several.

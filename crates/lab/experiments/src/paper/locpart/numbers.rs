@@ -8,6 +8,7 @@ use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
 
 use super::baseline::Baseline;
+use super::claims;
 use super::setup::{INTERVAL, objective};
 use crate::StaticMachine;
 use crate::paper::Findings;
@@ -17,29 +18,22 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     fn ms(span: Duration) -> f64 {
         1e3 * span.as_secs_f64()
     }
-    findings.add("§III-B", "step w", f64::from(p.w));
-    findings.add("§III-B", "Util_th", p.util_th.raw() as f64 / (1_u64 << 32) as f64);
-    findings.add("§III-C", "default interval", ms(p.t_sched));
-    findings.add("§IV-A", "interval in the evaluation", ms(INTERVAL));
-    findings.add_text("§III-B", "initial split", initial_split());
+    findings.add(claims::STEP, f64::from(p.w));
+    findings.add(claims::UTIL_TH, p.util_th.raw() as f64 / (1_u64 << 32) as f64);
+    findings.add(claims::DEFAULT_INTERVAL, ms(p.t_sched));
+    findings.add(claims::INTERVAL, ms(INTERVAL));
+    findings.add_text(claims::INITIAL_SPLIT, initial_split());
     let slo = ms(silo.slo());
-    findings.add("§III-A", "silo SLO, 99th percentile", slo);
+    findings.add(claims::SILO_SLO, slo);
     let chip = preset::preset("xeon-e5-2630").expect("a preset's name");
     let mb = (chip.way_bytes() * u64::from(chip.llc.ways.get())) >> 20;
-    findings.add_text("Table I", "LLC", format!("{} / {mb}", chip.llc.ways));
+    findings.add_text(claims::LLC, format!("{} / {mb}", chip.llc.ways));
     let cores = format!("{} / {}", chip.cores, f64::from(chip.mhz) / 1e3);
-    findings.add_text("Table I", "cores per socket, clock", cores);
-    findings.add_if(
-        "Table I",
-        "L2",
-        chip.l2.map(|shape| f64::from(shape.sets * shape.ways * 64 / 1024)),
-    );
+    findings.add_text(claims::CORES, cores);
+    findings
+        .add_if(claims::L2, chip.l2.map(|shape| f64::from(shape.sets * shape.ways * 64 / 1024)));
     let [first, .., last] = example();
-    findings.add_text(
-        "Figure 2",
-        "CLOS[0] and CLOS[3] of the example",
-        format!("{first} / {last}"),
-    );
+    findings.add_text(claims::EXAMPLE_CLOS, format!("{first} / {last}"));
 }
 
 /// The ways of four programs that share 20 as in Figure 2.

@@ -9,9 +9,12 @@ use std::time::Duration;
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::Policy;
+use fairways_policy::locpart::ServiceClass;
 
 use super::baseline::Baseline;
-use super::setup::{LocpartBench, LocpartRun, margin, published, steady, with_objective};
+use super::setup::{
+    LocpartBench, LocpartRun, TailBench, margin, published, steady, with_objective,
+};
 use crate::paper::Findings;
 
 /// The default interval (§III-C).
@@ -72,7 +75,7 @@ impl AllocationOutcome {
 /// A service at a load, under every allocation and under both rules.
 #[derive(Clone, Debug)]
 pub(super) struct ObjectiveCase {
-    pub(super) name: &'static str,
+    pub(super) service: TailBench,
     pub(super) load: f64,
     /// By the service's ways, from 1 on, if tried; the batch program has the other ways.
     pub(super) fixed: Vec<AllocationOutcome>,
@@ -102,7 +105,7 @@ struct CaseBench {
 impl CaseBench {
     fn new(bench: LocpartBench, service: &Baseline, load: f64, windows: Windows) -> Self {
         let slo = service.slo();
-        let job = with_objective(&bench.service(service.name, steady(service.open(load))), slo);
+        let job = with_objective(&bench.service(service.which, steady(service.open(load))), slo);
         Self { bench, job, slo, windows }
     }
 
@@ -153,7 +156,7 @@ impl ObjectiveCase {
             || beside.under(&mut published(PERIOD)),
         );
         let ([margin, settling], [published, _]) = (margin?, published?);
-        Ok(Self { name: service.name, load, fixed, margin, published, settling })
+        Ok(Self { service: service.which, load, fixed, margin, published, settling })
     }
 
     /// The fewest ways that meet the objective, with their result.
@@ -165,13 +168,14 @@ impl ObjectiveCase {
 const ITEM: &str = "Objective";
 
 fn named(case: &ObjectiveCase) -> String {
-    format!("{} at {:.0} %", case.name, 100.0 * case.load)
+    format!("{} at {:.0} %", case.service.name(), 100.0 * case.load)
 }
 
 /// Which cases allocations can meet, and whether the margin rule recognises those that none can.
 pub(super) fn allocations(cases: &[ObjectiveCase], findings: &mut Findings) {
     let none = || cases.iter().filter(|case| case.fewest().is_none());
-    let recognised = none().filter(|case| case.margin.class == "unattainable").count();
+    let recognised =
+        none().filter(|case| case.margin.class == ServiceClass::Unattainable.name()).count();
     let reachable = (cases.len() - none().count()) as f64;
     findings.add_beside(ITEM, "cases that some allocation can hold", "count", Some(reachable));
     let out_of_reach = Some(none().count() as f64);
@@ -222,6 +226,6 @@ pub(super) fn rules(cases: &[ObjectiveCase], findings: &mut Findings) {
         let row = format!("{name}, windows that hold, margin, from the beginning on");
         findings.add_beside(ITEM, &row, "percent", Some(100.0 * case.settling.share()));
         let row = format!("{name}, what the policy says");
-        findings.add_text(ITEM, &row, &case.margin.class);
+        findings.add_text_beside(ITEM, &row, &case.margin.class);
     }
 }

@@ -12,7 +12,8 @@ use fairways_policy::stock::Stock;
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, saturate};
-use super::setup::{INTERVAL, LocpartRun, Scale, margin, published, with_objective};
+use super::claims;
+use super::setup::{INTERVAL, LocpartRun, Scale, TailBench, margin, published, with_objective};
 use crate::paper::Findings;
 use crate::paper::turns::mean;
 
@@ -50,7 +51,7 @@ pub(super) struct BothRules {
 /// One service in each scenario.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServiceMix {
-    pub(super) name: &'static str,
+    pub(super) service: TailBench,
     /// Alone: instructions per second.
     alone: Shares,
     pub(super) uncontrolled: Shares,
@@ -71,8 +72,8 @@ pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<ServiceMix>, Chi
 /// Runs a service in every scenario.
 pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipError> {
     let Scale { bench, step, steps, .. } = scale;
-    let (job, batch) = (bench.saturated(service.name), bench.batch());
-    let (_, tail) = saturate(scale, service.name)?;
+    let (job, batch) = (bench.saturated(service.which), bench.batch());
+    let (_, tail) = saturate(scale, service.which)?;
     let slos = [service.slo(), service.slo_of(tail)];
     let together = |policy: &mut dyn Policy, slo: Duration| {
         bench.run(&[with_objective(&job, slo), batch.clone()], policy, step, steps)
@@ -98,7 +99,7 @@ pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipEr
         ways: [last(published), last(margin)],
     };
     Ok(ServiceMix {
-        name: service.name,
+        service: service.which,
         alone,
         uncontrolled: Shares::over(&runs[2], alone),
         ruled: ruled(&runs[3], &runs[5]),
@@ -118,16 +119,15 @@ fn mean_loss(mixes: &[ServiceMix], share: impl Fn(&ServiceMix) -> f64) -> f64 {
 pub(super) fn beside(mixed: &ServiceMix, findings: &mut Findings) {
     let shares = [("uncontrolled", mixed.uncontrolled), ("with Locpart", mixed.ruled.published)];
     for (what, shares) in shares {
-        let case = format!("{}, loss {what}, at its own size", mixed.name);
+        let case = format!("{}, loss {what}, at its own size", mixed.service.name());
         findings.add_beside("Figure 4", &case, "percent", Some(loss(shares.service)));
     }
 }
 
 /// The claims: one thread of the service and one batch program.
 pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
-    const ITEM: &str = "Figure 4";
-    fn mix_named<'a>(name: &str, mixes: &'a [ServiceMix]) -> Option<&'a ServiceMix> {
-        mixes.iter().find(|mixed| mixed.name == name)
+    fn mix_of(service: TailBench, mixes: &[ServiceMix]) -> Option<&ServiceMix> {
+        mixes.iter().find(|mixed| mixed.service == service)
     }
     fn uncontrolled(mixed: &ServiceMix) -> f64 {
         loss(mixed.uncontrolled.service)
@@ -135,35 +135,32 @@ pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
     fn locpart(mixed: &ServiceMix) -> f64 {
         loss(mixed.ruled.published.service)
     }
-    let case = "img-dnn, loss uncontrolled (least of five)";
-    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(uncontrolled));
-    let case = "sphinx, loss uncontrolled (most of five)";
-    findings.add_if(ITEM, case, mix_named("sphinx", mixes).map(uncontrolled));
-    let losses = || mixes.iter().map(|mixed| (uncontrolled(mixed), mixed.name));
-    fn by_loss(a: &(f64, &str), b: &(f64, &str)) -> std::cmp::Ordering {
+    findings
+        .add_if(claims::IMG_DNN_UNCONTROLLED, mix_of(TailBench::ImgDnn, mixes).map(uncontrolled));
+    findings
+        .add_if(claims::SPHINX_UNCONTROLLED, mix_of(TailBench::Sphinx, mixes).map(uncontrolled));
+    let losses = || mixes.iter().map(|mixed| (uncontrolled(mixed), mixed.service));
+    fn by_loss(a: &(f64, TailBench), b: &(f64, TailBench)) -> std::cmp::Ordering {
         a.0.total_cmp(&b.0)
     }
     let (least, most) = (losses().min_by(by_loss), losses().max_by(by_loss));
-    let is_so =
-        least.map(|one| one.1) == Some("img-dnn") && most.map(|one| one.1) == Some("sphinx");
-    let case = "least-hurt service is img-dnn; most-hurt is sphinx";
-    findings.add(ITEM, case, f64::from(u8::from(is_so)));
-    let case = "img-dnn, loss with Locpart (least)";
-    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(locpart));
-    findings.add_if(ITEM, "silo, loss with Locpart (most)", mix_named("silo", mixes).map(locpart));
+    let is_so = least.map(|one| one.1) == Some(TailBench::ImgDnn)
+        && most.map(|one| one.1) == Some(TailBench::Sphinx);
+    findings.add(claims::LEAST_AND_MOST_HURT, f64::from(u8::from(is_so)));
+    findings.add_if(claims::IMG_DNN_LOCPART, mix_of(TailBench::ImgDnn, mixes).map(locpart));
+    findings.add_if(claims::SILO_LOCPART, mix_of(TailBench::Silo, mixes).map(locpart));
     let divided = mean_loss(mixes, |mixed| mixed.ruled.published.service);
     let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.service);
-    findings.add(ITEM, "mean loss of five with Locpart", divided);
+    findings.add(claims::MEAN_LOCPART, divided);
     let less = mixes.iter().filter(|mixed| locpart(mixed) < uncontrolled(mixed)).count();
-    findings.add(ITEM, "services where Locpart loses less than uncontrolled", less as f64);
-    findings.add(ITEM, "Locpart mean loss over uncontrolled mean loss", divided / shared);
+    findings.add(claims::SERVICES_HELPED, less as f64);
+    findings.add(claims::MEAN_RATIO, divided / shared);
 
-    const GLOBAL: &str = "Figure 5";
     let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.global());
     let divided = mean_loss(mixes, |mixed| mixed.ruled.published.global());
-    findings.add(GLOBAL, "global loss uncontrolled", shared);
-    findings.add(GLOBAL, "global loss with Locpart", divided);
-    findings.add(GLOBAL, "global loss, Locpart over uncontrolled", divided / shared);
+    findings.add(claims::GLOBAL_UNCONTROLLED, shared);
+    findings.add(claims::GLOBAL_LOCPART, divided);
+    findings.add(claims::GLOBAL_RATIO, divided / shared);
 }
 
 /// A scenario's name, and a mix's result in it.
@@ -190,13 +187,14 @@ pub(super) fn details(numbers: &str, mixes: &[ServiceMix], findings: &mut Findin
         findings.add_beside("Figure 4", &case, "percent", Some(batch));
         for mixed in mixes {
             let Shares { service, batch } = shares(mixed);
-            let case = format!("{numbers}, {}, loss {what}", mixed.name);
+            let case = format!("{numbers}, {}, loss {what}", mixed.service.name());
             findings.add_beside("Figure 4", &case, "percent", Some(loss(service)));
-            let case = format!("{numbers}, {}, mcf's loss {what}", mixed.name);
+            let case = format!("{numbers}, {}, mcf's loss {what}", mixed.service.name());
             findings.add_beside("Figure 4", &case, "percent", Some(loss(batch)));
         }
     }
-    for ServiceMix { name, ruled, closed_loop, .. } in mixes {
+    for ServiceMix { service, ruled, closed_loop, .. } in mixes {
+        let name = service.name();
         for (of_what, ruled) in [("", ruled), (", objectives of the closed loop", closed_loop)] {
             for (rule, ways) in ["", ", the margin rule"].into_iter().zip(ruled.ways) {
                 let case = format!("{numbers}, {name}, ways in the end{rule}{of_what}");

@@ -4,6 +4,7 @@ use super::intervals::{Curve, INTERVALS_MS};
 use super::objective::ObjectiveCase;
 use super::performance::{ServiceMix, Shares};
 use super::sensitivity::Sensitivity;
+use super::setup::TailBench;
 use super::timelines::Timeline;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 use crate::paper::published::FigureFolder;
@@ -30,9 +31,9 @@ impl Figures {
                 points: (1..).map(f64::from).zip(values.iter().copied()).collect(),
             }
         }
-        fn over_all((name, tails): &(&str, Vec<f64>)) -> Line {
+        fn over_all((service, tails): &(TailBench, Vec<f64>)) -> Line {
             let all = tails.last().copied().unwrap_or(1.0);
-            by_ways(name, &tails.iter().map(|tail| tail / all).collect::<Vec<f64>>())
+            by_ways(service.name(), &tails.iter().map(|tail| tail / all).collect::<Vec<f64>>())
         }
         let tails: Vec<Line> = self.sensitivity.tails.iter().map(over_all).collect();
         let title = "Figure 1: 99th percentile of each service by itself";
@@ -44,8 +45,8 @@ impl Figures {
         let curves: Vec<Line> = self
             .curves
             .iter()
-            .map(|(name, rates)| Line {
-                name: (*name).to_owned(),
+            .map(|(service, rates)| Line {
+                name: service.name().to_owned(),
                 points: INTERVALS_MS
                     .iter()
                     .map(|&ms| (ms as f64).log10())
@@ -68,7 +69,8 @@ impl Figures {
     }
 
     fn draw_mixes(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
-        let labels: Vec<String> = self.mixes.iter().map(|mixed| mixed.name.to_owned()).collect();
+        let labels: Vec<String> =
+            self.mixes.iter().map(|mixed| mixed.service.name().to_owned()).collect();
         let series = |of: &dyn Fn(&ServiceMix) -> [f64; 3]| {
             let names = ["uncontrolled", "Locpart", "the margin rule"];
             let named = names.into_iter().enumerate().map(|(place, name)| {
@@ -99,7 +101,7 @@ impl Figures {
 
     fn draw_cases(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         fn label(case: &ObjectiveCase) -> String {
-            format!("{} {:.0}", case.name, 100.0 * case.load)
+            format!("{} {:.0}", case.service.name(), 100.0 * case.load)
         }
         let attainable: Vec<(&ObjectiveCase, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();

@@ -6,14 +6,15 @@ use fairways_chip::{ChipError, Job};
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, LOAD};
-use super::setup::{LocpartBench, Scale};
+use super::claims;
+use super::setup::{LocpartBench, Scale, TailBench};
 use crate::paper::Findings;
 
 /// By ways, the 99th percentile of each service in ms, and the speed of the batch program over that
 /// with all ways.
 #[derive(Clone, Debug)]
 pub(super) struct Sensitivity {
-    pub(super) tails: Vec<(&'static str, Vec<f64>)>,
+    pub(super) tails: Vec<(TailBench, Vec<f64>)>,
     pub(super) batch: Vec<f64>,
     /// Sphinx with all ways: the load, the 99th percentile in seconds, and the number of its
     /// requests.
@@ -39,7 +40,7 @@ pub(super) fn batch_speeds(bench: LocpartBench, span: Duration) -> Result<Vec<f6
 }
 
 pub(super) fn batch_findings(speeds: &[f64], findings: &mut Findings) {
-    findings.add(ITEM, "mcf performance at 1 way over 20 ways", speeds[0]);
+    findings.add(claims::MCF_WITH_1_WAY, speeds[0]);
 }
 
 impl Sensitivity {
@@ -53,11 +54,11 @@ impl Sensitivity {
             let tails = (1..=bench.ways())
                 .into_par_iter()
                 .map(|ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64()));
-            Ok((service.name, tails.collect::<Result<Vec<f64>, ChipError>>()?))
+            Ok((service.which, tails.collect::<Result<Vec<f64>, ChipError>>()?))
         };
         let tails = services.par_iter().map(by_ways).collect::<Result<Vec<_>, ChipError>>()?;
         let batch = batch_speeds(bench, batch)?;
-        let mut sphinx = services.iter().filter(|(service, _)| service.name == "sphinx");
+        let mut sphinx = services.iter().filter(|(service, _)| service.which == TailBench::Sphinx);
         let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
             LOADS
                 .par_iter()
@@ -75,24 +76,22 @@ impl Sensitivity {
             tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count()
         }
         let worst = self.tails.iter().map(|(_, tails)| rises(tails)).max().unwrap_or(0);
-        let case =
-            "tail latency falls as ways grow, five services (violations over 20 ways, 5 % noise)";
-        findings.add(ITEM, case, worst as f64);
+        findings.add(claims::RISING_TAILS, worst as f64);
         batch_findings(&self.batch, findings);
-        for (name, tails) in &self.tails {
+        for (service, tails) in &self.tails {
             let last = tails.len() - 1;
-            if *name == "silo" {
-                findings.add("Figure 1(d)", "silo p99 with all ways", tails[last]);
+            if *service == TailBench::Silo {
+                findings.add(claims::SILO_P99, tails[last]);
             }
-            let case = format!("{name}, p99 with 1 way over that with all");
+            let case = format!("{}, p99 with 1 way over that with all", service.name());
             findings.add_beside(ITEM, &case, "ratio", Some(tails[0] / tails[last]));
         }
-        let tail = |name: &str| {
-            let found = self.tails.iter().find(|(other, _)| *other == name);
+        let tail = |service| {
+            let found = self.tails.iter().find(|(other, _)| *other == service);
             found.and_then(|(_, tails)| tails.last().copied()).unwrap_or(f64::NAN)
         };
-        findings.add("§IV-B", "sphinx tail", tail("sphinx") / 1e3);
-        findings.add("§IV-B", "xapian tail", tail("xapian"));
+        findings.add(claims::SPHINX_TAIL, tail(TailBench::Sphinx) / 1e3);
+        findings.add(claims::XAPIAN_TAIL, tail(TailBench::Xapian));
         for &(load, seconds, requests) in &self.loads {
             let case = format!("sphinx tail at {:.0} % of what it can answer", 100.0 * load);
             findings.add_beside("§IV-B", &case, "s", Some(seconds));

@@ -16,7 +16,43 @@ use crate::paper::Ground;
 use crate::paper::ground::corpus_table;
 
 /// TailBench's five (Table II).
-pub(super) const SERVICES: [&str; 5] = ["masstree", "sphinx", "xapian", "silo", "img-dnn"];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TailBench {
+    Masstree,
+    Sphinx,
+    Xapian,
+    Silo,
+    ImgDnn,
+}
+
+impl TailBench {
+    /// All, in the order of the figures.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Masstree, Self::Sphinx, Self::Xapian, Self::Silo, Self::ImgDnn];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Masstree => "masstree",
+            Self::Sphinx => "sphinx",
+            Self::Xapian => "xapian",
+            Self::Silo => "silo",
+            Self::ImgDnn => "img-dnn",
+        }
+    }
+
+    /// Whether a request takes a second rather than milliseconds.
+    pub(super) const fn is_slow(self) -> bool {
+        matches!(self, Self::Sphinx)
+    }
+
+    /// The objective of its 99th percentile that the paper prints (§III-A), if it does.
+    pub(super) const fn published_slo(self) -> Option<Duration> {
+        match self {
+            Self::Silo => Some(Duration::from_millis(2)),
+            _ => None,
+        }
+    }
+}
 
 /// The batch program (Table II).
 pub(super) const BATCH: &str = "mcf06";
@@ -102,15 +138,16 @@ impl LocpartBench {
     }
 
     /// A service, whose threads share a memory.
-    pub(super) fn service(self, name: &str, loads: Vec<Stage>) -> Job {
-        let phase = Phase { program: Some(Arc::new(self.program(name, 1))), length: None };
+    pub(super) fn service(self, service: TailBench, loads: Vec<Stage>) -> Job {
+        let program = Arc::new(self.program(service.name(), 1));
+        let phase = Phase { program: Some(program), length: None };
         Job { phases: vec![phase], loads, ..Job::default() }
     }
 
     /// A service in which each thread always has a request to answer.
-    pub(super) fn saturated(self, name: &str) -> Job {
+    pub(super) fn saturated(self, service: TailBench) -> Job {
         let clients = RequestLoad::Closed { clients: self.threads, think: Duration::ZERO };
-        self.service(name, steady(clients))
+        self.service(service, steady(clients))
     }
 
     /// Runs jobs for steps of equal length under a policy.

@@ -17,10 +17,10 @@ fn four_are_as_one_that_is_four_times_as_fast() {
 }
 
 fn four_are_as_one(ground: Ground) {
-    let scale = Setting { ground, ..Setting::new(true) }.scale("masstree", 1, true);
+    let scale = Setting { ground, ..Setting::new(true) }.scale(TailBench::Masstree, 1, true);
     let four = scale.with_threads(4);
     fn service(four_bench: &LocpartBench) -> Job {
-        four_bench.saturated("masstree")
+        four_bench.saturated(TailBench::Masstree)
     }
     let batch_speed = |batch: Vec<Job>| {
         let jobs = [vec![service(&four.bench)], batch].concat();
@@ -31,7 +31,8 @@ fn four_are_as_one(ground: Ground) {
     let apart = batch_speed(vec![scale.bench.batch(); 4]);
     let as_one = batch_speed(vec![four.bench.batch()]);
     assert!((as_one / apart - 1.0).abs() < 0.02, "{as_one} {apart}");
-    let [one, four] = [scale, four].map(|scale| baseline::saturate(scale, "masstree").unwrap());
+    let [one, four] =
+        [scale, four].map(|scale| baseline::saturate(scale, TailBench::Masstree).unwrap());
     assert!((four.0 / one.0 - 4.0).abs() < 0.1, "{one:?} {four:?}");
 }
 
@@ -39,15 +40,16 @@ fn four_are_as_one(ground: Ground) {
 #[test]
 fn objectives_are_of_the_tails_of_figure_1() {
     let setting = Setting::new(true);
-    for name in ["masstree", "silo"] {
-        let scale = setting.scale(name, 1, true);
-        let service = Baseline::measure(scale, name).unwrap();
+    for which in [TailBench::Masstree, TailBench::Silo] {
+        let scale = setting.scale(which, 1, true);
+        let service = Baseline::measure(scale, which).unwrap();
         let (tail, _) = service.tail(scale, scale.bench.ways(), LOAD).unwrap();
-        let slo = if name == "silo" { Duration::from_millis(2) } else { tail.mul_f64(1.5) };
+        let slo =
+            if which == TailBench::Silo { Duration::from_millis(2) } else { tail.mul_f64(1.5) };
         assert_eq!(service.slo(), slo);
         // In a closed loop no request waits for another.
-        let (_, closed) = baseline::saturate(scale, name).unwrap();
-        assert!(closed < tail / 2, "{name}: {closed:?} {tail:?}");
+        let (_, closed) = baseline::saturate(scale, which).unwrap();
+        assert!(closed < tail / 2, "{which:?}: {closed:?} {tail:?}");
     }
 }
 
@@ -55,8 +57,9 @@ fn objectives_are_of_the_tails_of_figure_1() {
 fn a_tail_of_sphinx_is_of_a_thousand_requests() {
     let setting = Setting::new(false);
     for seed in setting.seeds() {
-        let scale = setting.scale("sphinx", seed, true);
-        let service = Baseline::measure(Scale { requests: 100, ..scale }, "sphinx").unwrap();
+        let scale = setting.scale(TailBench::Sphinx, seed, true);
+        let service =
+            Baseline::measure(Scale { requests: 100, ..scale }, TailBench::Sphinx).unwrap();
         let (_, requests) = service.tail(scale, scale.bench.ways(), LOAD).unwrap();
         assert!(requests >= 1000, "{requests}");
     }
@@ -67,15 +70,11 @@ fn a_tail_of_sphinx_is_of_a_thousand_requests() {
 #[test]
 fn a_quick_run_has_no_tails_and_no_intervals() {
     let mut findings = Findings::default();
-    for (item, case) in [
-        ("Figure 1", "mcf performance at 1 way over 20 ways"),
-        ("Figure 1", "silo, p99 with 1 way over that with all"),
-        ("Figure 5", "global loss uncontrolled"),
-        ("Figure 6", "xapian, the same"),
-        ("§IV-B", "sphinx tail"),
-    ] {
-        findings.add(item, case, 1.0);
-    }
+    findings.add(claims::MCF_WITH_1_WAY, 1.0);
+    findings.add_beside("Figure 1", "silo, p99 with 1 way over that with all", "ratio", Some(1.0));
+    findings.add(claims::GLOBAL_UNCONTROLLED, 1.0);
+    findings.add(claims::XAPIAN_LONG_INTERVAL, 1.0);
+    findings.add(claims::SPHINX_TAIL, 1.0);
     findings.0.retain(is_quick);
     let left: Vec<&str> = findings.0.iter().map(|finding| finding.item.as_str()).collect();
     assert_eq!(left, ["Figure 1", "Figure 5"]);

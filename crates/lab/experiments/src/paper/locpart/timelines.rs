@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::baseline::Baseline;
 use super::setup::{
-    LocpartBench, LocpartRun, at_ms, margin, objective, published, steady, with_objective,
+    LocpartBench, LocpartRun, TailBench, at_ms, margin, objective, published, steady,
+    with_objective,
 };
 use crate::paper::figures::Line;
 
@@ -61,14 +62,14 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
         length: Some(Duration::from_secs(seconds)),
     };
     let slo = silo.slo();
-    let job = |loads| with_objective(&bench.service("silo", loads), slo);
+    let job = |loads| with_objective(&bench.service(TailBench::Silo, loads), slo);
     let RequestLoad::Poisson { per_second } = silo.open(0.45) else { return Ok(Vec::new()) };
     let bursts =
         RequestLoad::Bursty { per_second, times: 2.0, share: 0.2, length: Duration::from_secs(2) };
     let slos = [1.25, 0.85, 2.0].map(|times| slo.mul_f64(times));
     let changes = Job {
         wishes: vec![(at_ms(20_000), objective(slos[1])), (at_ms(40_000), objective(slos[2]))],
-        ..with_objective(&bench.service("silo", steady(silo.open(0.5))), slos[0])
+        ..with_objective(&bench.service(TailBench::Silo, steady(silo.open(0.5))), slos[0])
     };
     let steps = vec![stage(0.4, 20), stage(0.6, 20), stage(0.4, 20)];
     let silence = vec![stage(0.5, 20), stage(0.0, 20), stage(0.5, 20)];

@@ -97,7 +97,7 @@ pub(super) fn add_counterparts(benchmarks: &[&'static str], findings: &mut Findi
             BenchProgram::Model(_) => "its model".to_owned(),
             real @ BenchProgram::Real(_) => real.name().to_owned(),
         };
-        findings.add_text("Real programs", &format!("for {name}"), text);
+        findings.add_text_beside("Real programs", &format!("for {name}"), text);
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn findings(
         for (beside, what) in schedules(program).iter().zip(["fast", "slow"]) {
             let names: Vec<&str> = beside[1..].iter().map(|other| other.name()).collect();
             let case = format!("{}, {what} schedule beside", program.name());
-            findings.add_text(ITEM, &case, names.join(", "));
+            findings.add_text_beside(ITEM, &case, names.join(", "));
         }
     }
     Ok(())
