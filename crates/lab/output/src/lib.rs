@@ -1,12 +1,11 @@
-//! What commands print: comparisons of policies, the best plans, the claims of papers, runs, and
-//! the list of policies, each as a table for people and as JSON for programs.
+//! What commands print: comparisons of policies, the best plans, the claims of papers, and runs,
+//! each as a table for people and as JSON for programs.
 //!
 //! Nothing here computes results, or reads flags.
 
 pub mod chip;
 pub mod optimum;
 pub mod paper;
-pub mod policies;
 pub mod programs;
 pub mod run;
 mod services;

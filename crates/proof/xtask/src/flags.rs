@@ -11,7 +11,7 @@ use super::import_cycles::CrateCode;
 use super::wall::{CrateFolder, crates};
 
 /// The crates with flags of their own, and the one that describes them.
-const WITH_CLAP: [&str; 4] = ["fairways", "kernel-lab", "manual", "xtask"];
+const WITH_CLAP: [&str; 4] = ["fairways", "kernel-lab", "verbs", "xtask"];
 
 /// The modules, other than `args` and the root, that name clap or something of `args`.
 fn modules_with_flags(src: &Path) -> BTreeSet<String> {

@@ -5,8 +5,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{MANUAL, files, see_also, source, tidy};
 
-const PAGE: &str = include_str!("../../../../docs/config.md");
-const EXAMPLE: &str = include_str!("../../../../docs/config.in/fairways.toml");
+const PAGE: &str = include_str!("../../../../../docs/config.md");
+const EXAMPLE: &str = include_str!("../../../../../docs/config.in/fairways.toml");
 
 /// The page.
 pub(super) fn page(date: &str) -> String {
@@ -120,24 +120,6 @@ fn plain(inline: Inline) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_key_is_listed_with_its_default() {
-        let text = page("2000-01-01").replace("\\-", "-").replace("\\&", "");
-        let mut count = 0;
-        for key in fairways_daemon::config::keys() {
-            let entry = format!(".TP\n\\fB{key}\\fR\n");
-            assert_eq!(text.matches(&entry).count(), 1, "{key}");
-            count += 1;
-        }
-        assert_eq!(text.matches(".TP\n\\fB").count(), count + crate::FILES.len());
-        assert!(text.contains("(default: \\fB\"fairways\"\\fR)"), "{text}");
-        assert!(text.contains("its name, which no other program has (needed)\n"), "{text}");
-        assert!(
-            text.contains(" (default: none)\n") && !text.contains("(default: needed)"),
-            "{text}"
-        );
-    }
 
     /// Line by line, blank ones too.
     #[test]

@@ -373,8 +373,8 @@ mod tests {
 
     use fairways_core::{AppId, Counters, Sample};
 
+    use super::super::found::Arm;
     use super::*;
-    use crate::found::Arm;
 
     /// What was found in pairs of blocks, each with what these programs did with the plan, and 1000
     /// instructions without: domain, program, instructions in 1000 cycles.

@@ -136,6 +136,6 @@ impl Policies {
     /// Runs the command.
     pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let policy = self.name.as_deref().map(policies::known).transpose()?;
-        fairways_output::policies::print(policy, self.json, out)
+        fairways_verbs::policies::print(policy, self.json, out)
     }
 }

@@ -13,7 +13,7 @@ use fairways_lab::draw_workloads;
 use fairways_policy::{Descriptor, descriptor};
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{ENDLESS, Names, On, SimulatedRun};
-use fairways_trial::ComparedPolicies;
+use fairways_verbs::trial::ComparedPolicies;
 
 use super::policies::PolicyName;
 use super::suits::check_requests;

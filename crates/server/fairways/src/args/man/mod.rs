@@ -6,7 +6,7 @@ mod tests;
 use std::io::Write;
 use std::path::Path;
 
-use fairways_manual::Manual;
+use fairways_verbs::manual::Manual;
 
 use super::{EXAMPLES, command};
 

@@ -3,8 +3,8 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use fairways_manual::Page;
 use fairways_needs::{Need, has};
+use fairways_verbs::manual::Page;
 
 use super::*;
 
@@ -37,6 +37,25 @@ fn every_command_and_the_configuration_have_a_page() {
             assert!(text.lines().any(is), "{name} has no {section}:\n{text}");
         }
     }
+}
+
+#[test]
+fn every_key_of_the_configuration_is_listed_with_its_default() {
+    let pages = manual().pages().unwrap();
+    let page = pages.iter().find(|page| page.name == "fairways.toml.5").unwrap();
+    let text = page.text.replace("\\-", "-").replace("\\&", "");
+    let (_, keys) = text.split_once("\n.SH KEYS\n").unwrap();
+    let (keys, _) = keys.split_once("\n.SH EXAMPLE\n").unwrap();
+    let mut count = 0;
+    for key in fairways_daemon::config::keys() {
+        let entry = format!(".TP\n\\fB{key}\\fR\n");
+        assert_eq!(keys.matches(&entry).count(), 1, "{key}");
+        count += 1;
+    }
+    assert_eq!(keys.matches(".TP\n\\fB").count(), count);
+    assert!(keys.contains("(default: \\fB\"fairways\"\\fR)"), "{keys}");
+    assert!(keys.contains("its name, which no other program has (needed)\n"), "{keys}");
+    assert!(keys.contains(" (default: none)\n") && !keys.contains("(default: needed)"), "{keys}");
 }
 
 /// A flag with a value is followed by the value's name, one without by the closing bracket.

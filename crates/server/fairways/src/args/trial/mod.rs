@@ -10,7 +10,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{repeated, time};
 use fairways_exec_policy::policies::{SharedParameters, is_program};
 use fairways_policy::{Descriptor, descriptor};
-use fairways_trial::{ComparedPolicies, RunningTrial};
+use fairways_verbs::trial::{ComparedPolicies, RunningTrial};
 
 use super::Run;
 use super::policies::PolicyName;

@@ -6,7 +6,7 @@ use clap::Parser as _;
 use fairways_core::{Action, AppId, Counter, Event, Partition, Policy, Time};
 use fairways_record::trial::Trial as OnTrial;
 use fairways_simulation::SimulatedRun;
-use fairways_trial::{MATTERS, RunningTrial, Verdict};
+use fairways_verbs::trial::{MATTERS, RunningTrial, Verdict};
 use rayon::prelude::*;
 
 use super::Trial;
