@@ -15,11 +15,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fairways_chip::program::{Accesses, Trace};
+use fairways_chip::traces::TraceOptions;
 use fairways_chip::{
     CacheShape, Chip, Geometry, Job, PagePlacement, Settings, SimulatedProgram, preset,
 };
 use fairways_core::{Llc, Machine, Ways};
-use fairways_traces::TraceOptions;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

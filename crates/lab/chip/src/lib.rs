@@ -64,6 +64,7 @@ mod thread_state;
 mod throttle;
 mod throttles;
 mod time_sharing;
+pub mod traces;
 
 pub use account::Account;
 pub use bus::BusWait;

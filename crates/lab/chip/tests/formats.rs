@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use fairways_traces::{TraceError, TraceFormat, TraceItem, TraceOptions, TraceReader};
+use fairways_chip::traces::{TraceError, TraceFormat, TraceItem, TraceOptions, TraceReader};
 use proptest::prelude::*;
 
 /// A load, then an instruction that changes a word in place, and one without memory.

@@ -11,8 +11,8 @@ use std::process::{Child, Command, Stdio};
 
 use common::{Mounted, mounted};
 use fairways_emulator::{Idle, Settings};
-use fairways_needs::{Need, has};
 use fairways_resctrl_rules::platform::Platform;
+use fairways_testing::needs::{Need, has};
 
 /// The kernel lab's machine with a group `g`; `None` where this system lets nobody mount or be
 /// apart.

@@ -9,12 +9,12 @@
 use std::error::Error;
 
 use fairways_core::{Llc, Policy};
-use fairways_corpus::{CorpusMachine, profiles};
 use fairways_lab::{
     ComparisonSettings, Protocol, compare, draw_workloads, live, random_mixes, streaming_mixes,
 };
 use fairways_model::Settings;
 use fairways_policy::by_name;
+use fairways_profiles::corpus::{CorpusMachine, profiles};
 use fairways_profiles::{
     BandwidthModel, MemoryBandwidth, Mix, ProfileTable, embedded, embedded_programs, read_table,
 };

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{Llc, Q32};
-use fairways_corpus::{CorpusMachine, profiles};
 use fairways_lab::{ComparisonSettings, compare, optimum_gap};
 use fairways_policy::by_name;
 use fairways_policy::fairways::Objective;
 use fairways_policy::lfoc::{Class, Parameters, classify};
+use fairways_profiles::corpus::{CorpusMachine, profiles};
 use fairways_profiles::{
     BandwidthModel, MemoryBandwidth, Mix, ProfileTable, embedded, read_mixes, read_table,
 };

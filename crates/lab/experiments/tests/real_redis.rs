@@ -7,8 +7,8 @@
 use fairways_chip::{Settings, preset};
 use fairways_lab::ProgramStep;
 use fairways_lab::redis::{Table4, speed};
-use fairways_needs::Need;
 use fairways_policy::by_name;
+use fairways_testing::needs::Need;
 use fairways_tracer::QEMU;
 
 /// A quarter of the caches, with a quarter of the data. The third way brings 14 to 18 %, the fourth
@@ -20,7 +20,7 @@ const TIME_SCALE: u32 = 50;
 #[test]
 fn redis_keeps_its_baseline_and_more_and_ends_with_the_same_ways() {
     let needed = [QEMU, "redis-server", "redis-cli", "redis-benchmark"].map(Need::Program);
-    if !fairways_needs::has("dCat's Table 4", &needed) {
+    if !fairways_testing::needs::has("dCat's Table 4", &needed) {
         return;
     }
     let chip = preset::parse(CHIP).unwrap();

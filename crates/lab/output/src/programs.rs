@@ -91,7 +91,7 @@ fn listed(catalog: &ProgramCatalog, is_corpus: bool) -> Vec<CatalogRow<'_>> {
         let profile = table.profile(place);
         let slowdowns = slowdown_table(&profile.ipc, table.ways(), Reference::WholeCache);
         let [most, least] = [1, table.ways().get()];
-        let described = if is_corpus { fairways_corpus::described(name) } else { None };
+        let described = if is_corpus { fairways_profiles::corpus::described(name) } else { None };
         let (what, stands_for) = described.map_or((None, None), |(what, of)| (Some(what), of));
         CatalogRow {
             program: name,

@@ -116,7 +116,7 @@ static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
-    use fairways_profiles::read_table;
+    use crate::read_table;
 
     use super::*;
 

@@ -23,6 +23,7 @@
 
 mod average;
 mod bandwidth;
+pub mod corpus;
 mod embedded;
 mod error;
 pub mod generate;

@@ -2,7 +2,7 @@
 
 mod checks;
 
-use fairways_corpora::run;
+use fairways_testing::corpora::run;
 
 #[test]
 fn profiles() {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use fairways_chip::Slices;
 use fairways_chip::program::{SimulatedProgram, TraceFile};
+use fairways_chip::traces::TraceOptions;
 use fairways_command_kit::BadInput;
 use fairways_profiles::{MeasuredRun, hexadecimal};
-use fairways_traces::TraceOptions;
 use sha2::{Digest, Sha256};
 
 use crate::TraceSettings;

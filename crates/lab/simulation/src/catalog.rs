@@ -8,7 +8,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{read, shown};
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::did_you_mean;
-use fairways_corpus::CorpusMachine;
+use fairways_profiles::corpus::CorpusMachine;
 use fairways_profiles::{
     EMBEDDED_CSV, InputError, ProfileTable, ProgramCatalog, embedded_programs, read_phased,
     read_table, read_table_to_score,
@@ -83,9 +83,10 @@ impl ProfileSource {
     /// The file, and how errors name it.
     fn csv(&self) -> Result<(Vec<u8>, String), BadInput> {
         match self {
-            Self::Corpus(machine) => {
-                Ok((fairways_corpus::profiles(*machine).into(), machine.name().to_owned()))
-            }
+            Self::Corpus(machine) => Ok((
+                fairways_profiles::corpus::profiles(*machine).into(),
+                machine.name().to_owned(),
+            )),
             Self::Synthetic => Ok((EMBEDDED_CSV.into(), SYNTHETIC.to_owned())),
             Self::File(path) => {
                 let bytes = read(path).map_err(|BadInput(why)| {

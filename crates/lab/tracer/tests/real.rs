@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 use fairways_tracer::{Launch, NoteKind, QEMU, TraceEntry, TraceState, TracedProgram};
 
 /// Whether these programs are present.
 fn are_present(programs: &[&'static str]) -> bool {
     let needs: Vec<Need> = programs.iter().map(|&name| Need::Program(name)).collect();
-    fairways_needs::has("a traced program", &needs)
+    fairways_testing::needs::has("a traced program", &needs)
 }
 
 fn launch(command: &[&str]) -> Launch {

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairways_needs::find;
+use fairways_testing::needs::find;
 
 use crate::Error;
 use crate::tools::run;

@@ -214,13 +214,15 @@ fn image(directory: &Path) -> Result<Option<PathBuf>, Error> {
 /// It is required, and can't be prepared.
 #[must_use]
 pub fn required(test: &str, kernel: Kernel) -> Option<Lab> {
-    let lab = if env::var_os(fairways_needs::REQUIRED).is_some() {
+    let lab = if env::var_os(fairways_testing::needs::REQUIRED).is_some() {
         match Lab::prepare(kernel) {
             Ok(lab) => lab,
             Err(error) => panic!("{test} needs the kernel lab: {error}"),
         }
     } else {
-        Lab::open(kernel).map_err(|error| fairways_needs::skip(test, &error.to_string())).ok()?
+        Lab::open(kernel)
+            .map_err(|error| fairways_testing::needs::skip(test, &error.to_string()))
+            .ok()?
     };
     if let Some(line) = known::surprise(kernel.name(), lab.version()) {
         static NAMED: [Once; 3] = [const { Once::new() }; 3];

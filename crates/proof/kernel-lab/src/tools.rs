@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use fairways_needs::find;
+use fairways_testing::needs::find;
 
 use crate::Error;
 

@@ -106,8 +106,11 @@ impl CrateCode {
             }
             module.pop();
             // An item of this module, or of one that this module has it from.
-            let source = self.0.get(&module)?.used.iter().find(|path| {
-                path.rsplit("::").next().is_some_and(|name| name == part) && *path != part
+            let source = self.0.get(&module)?.used.iter().find(|used| {
+                let is_itself = module == *from && *used == path;
+                used.rsplit("::").next().is_some_and(|name| name == part)
+                    && *used != part
+                    && !is_itself
             });
             return source.and_then(|path| self.module_of(path, &module)).or(Some(module));
         }
@@ -233,7 +236,11 @@ fn a_circle_is_found_through_exports_and_folders() {
         ("a.rs", "use crate::{Thing, c::Other};"),
         ("b/mod.rs", "pub(crate) mod inner; // use crate::c;"),
         ("b/inner.rs", "fn f() { crate::a::g() }"),
-        ("c.rs", "#[cfg(test)]\nmod tests { use crate::a::g; }"),
+        // A path that names itself, as in a macro.
+        (
+            "c.rs",
+            "macro_rules! m { () => { use crate::c::Other; } }\n#[cfg(test)]\nmod tests { use crate::a::g; }",
+        ),
     ] {
         let path = folder.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -110,10 +110,10 @@ fn a_feature_and_a_target_are_no_way_through_the_wall() {
     let manifest = "[dependencies]\nfairways-core = { optional = true }\n\
                     [target.'cfg(unix)'.dependencies]\nfairways-chip = {}\n\
                     [build-dependencies]\nfairways-model = {}\n\
-                    [dev-dependencies]\nfairways-needs = {}\nserde = {}\n";
+                    [dev-dependencies]\nfairways-testing = {}\nserde = {}\n";
     let mut found = imports(&toml::from_str(manifest).unwrap());
     found.sort();
-    let expected = [("chip", false), ("core", false), ("model", false), ("needs", true)];
+    let expected = [("chip", false), ("core", false), ("model", false), ("testing", true)];
     assert_eq!(found, expected.map(|(name, of_tests)| (format!("fairways-{name}"), of_tests)));
     for (from, to, in_code, in_tests) in [
         ("base", "base", true, true),

@@ -69,7 +69,7 @@ fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
 
 #[cfg(test)]
 mod tests {
-    use fairways_corpora::run;
+    use fairways_testing::corpora::run;
 
     #[test]
     fn configurations() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 use serde_json::Value;
 
 fn skylake() -> PathBuf {
@@ -49,7 +49,7 @@ fn the_exit_code_is_the_verdict() {
 
 #[test]
 fn an_emulator_is_taken_for_what_it_is() {
-    if !fairways_needs::has("doctor on an emulator", &[Need::Fuse, Need::Root]) {
+    if !fairways_testing::needs::has("doctor on an emulator", &[Need::Fuse, Need::Root]) {
         return;
     }
     let emulated = emulated::Emulated::start("mlr:8M");

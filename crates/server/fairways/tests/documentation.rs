@@ -39,7 +39,7 @@ fn links_lead_somewhere() {
 
 #[test]
 fn examples_print_what_they_show() {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     trycmd::TestCases::new()
         .case("../../../README.md")
         .case("../../../docs/*.md")

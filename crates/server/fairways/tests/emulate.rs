@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, has, skip};
+use fairways_testing::needs::{Need, has, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use serde_json::Value;
 
 const UCP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../base/exec-policy/examples/ucp.py");

@@ -121,7 +121,7 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
     // A name that no other process of this machine has.
     let name = format!("soak{}", std::process::id());
     let program = machine.at(&name);
-    fs::copy(fairways_needs::find("sleep").unwrap(), &program).unwrap();
+    fs::copy(fairways_testing::needs::find("sleep").unwrap(), &program).unwrap();
     let select = format!("select = \"process:{name}\"\neach = true");
     configure(&machine, "policy = \"equal\"", &[("comes", &select)]);
     let daemon = Daemon::start(&machine, command(&machine));

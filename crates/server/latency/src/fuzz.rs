@@ -47,7 +47,7 @@ fn is_a_line(why: &Trouble) {
 
 #[cfg(test)]
 mod tests {
-    use fairways_corpora::run;
+    use fairways_testing::corpora::run;
 
     #[test]
     fn pages() {

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairways_latency::{Source, Spec, UNBOUNDED};
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 
 fn open(spec: &str) -> Box<dyn Source> {
     // A busy machine may answer late.

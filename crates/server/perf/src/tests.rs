@@ -23,7 +23,7 @@ fn smaller_groups_go_on_counting_what_was_counted() {
         descriptors: None,
     });
     if perf.fitted.layout.is_empty() {
-        return fairways_needs::withheld(test, "no software event may be counted");
+        return fairways_testing::needs::withheld(test, "no software event may be counted");
     }
     let app = AppId(3);
     let thread = rustix::thread::gettid().as_raw_nonzero().get();
@@ -75,7 +75,7 @@ fn what_nothing_reads_is_not_opened_and_is_missing() {
     let test = "what_nothing_reads_is_not_opened_and_is_missing";
     let lfoc = [Counter::LlcMisses, Counter::StallsL2Miss];
     let Some((mut perf, app)) = counting(&lfoc) else {
-        return fairways_needs::withheld(test, "no software event may be counted");
+        return fairways_testing::needs::withheld(test, "no software event may be counted");
     };
     assert_eq!((perf.fitted.layout.len(), perf.descriptors().0), (1, 4));
     let read = [Counter::Instructions, Counter::Cycles, lfoc[0], lfoc[1]];
@@ -91,7 +91,7 @@ fn others_are_counted_later_as_far_as_one_group_holds_them_or_in_turns() {
     let test = "others_are_counted_later_as_far_as_one_group_holds_them_or_in_turns";
     let lfoc = [Counter::LlcMisses, Counter::StallsL2Miss];
     let Some((mut perf, app)) = counting(&lfoc) else {
-        return fairways_needs::withheld(test, "no software event may be counted");
+        return fairways_testing::needs::withheld(test, "no software event may be counted");
     };
     let before = perf.read(app, 0);
     let more = [Counter::LlcReferences, Counter::L1References, Counter::StallsStoreBuffer];

@@ -12,9 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter, Counters, CpuSet};
-use fairways_needs::{Need, has, withheld};
 use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::{Perf, Settings, Source, Target, paranoid, probe};
+use fairways_testing::needs::{Need, has, withheld};
 
 const SOFTWARE: u32 = 1;
 /// Nanoseconds that a thread ran.
@@ -270,7 +270,7 @@ fn a_user_counts_own_threads_outside_the_kernel_and_reads_so() {
         "--exact",
         "--nocapture",
     ]);
-    let output = command.env_remove(fairways_needs::REQUIRED).output().unwrap();
+    let output = command.env_remove(fairways_testing::needs::REQUIRED).output().unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && stdout.contains("user_only: true"), "{stdout}");
     assert!(

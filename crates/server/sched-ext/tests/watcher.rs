@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, has, stolen, stolen_since, withheld};
 use fairways_sched_ext::{Occupant, Records, Scheduler, Settings};
+use fairways_testing::needs::{Need, has, stolen, stolen_since, withheld};
 
 #[test]
 fn turns_are_reported_without_sched_ext() {

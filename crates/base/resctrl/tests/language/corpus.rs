@@ -1,6 +1,6 @@
 //! The corpus of the fuzz target, as an ordinary test (fuzz/README.md).
 
-use fairways_corpora::run;
+use fairways_testing::corpora::run;
 
 use crate::properties::language;
 

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::traces::TraceOptions;
 use fairways_tracer::Launch;
-use fairways_traces::TraceOptions;
 use thiserror::Error;
 
 use crate::account::MOST_OVERLAP;

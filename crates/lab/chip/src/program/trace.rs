@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairways_traces::{TraceError, TraceFormat, TraceItem, TraceOptions, TraceReader};
+use crate::traces::{TraceError, TraceFormat, TraceItem, TraceOptions, TraceReader};
 use rand_pcg::Pcg64Mcg;
 
 use super::access::{Access, AccessKind, BATCH, Generate, Supply};

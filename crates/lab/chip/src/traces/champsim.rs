@@ -5,8 +5,8 @@
 //! and reads (four), and the addresses that it writes (two) and reads (four), 0 where there is
 //! none. Sizes of accesses are not in it, nor is a mark at the beginning or at the end.
 
-use crate::error::Result;
-use crate::record::{Decode, Input, TraceItem, fill};
+use super::error::Result;
+use super::record::{Decode, Input, TraceItem, fill};
 
 const RECORD: usize = 64;
 /// Where the instruction's address ends.

@@ -5,8 +5,8 @@
 //! a header, the last a footer. Iterations of a string instruction after the first are not counted
 //! as instructions, as the tools of DynamoRIO do it.
 
-use crate::error::Result;
-use crate::record::{Decode, Input, TraceItem, fill};
+use super::error::Result;
+use super::record::{Decode, Input, TraceItem, fill};
 
 const RECORD: usize = 12;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{champsim, drmemtrace, gem5, lackey};
+use super::{champsim, drmemtrace, gem5, lackey};
 
 /// The tool that wrote a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

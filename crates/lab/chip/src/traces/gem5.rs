@@ -11,8 +11,8 @@
 
 use std::io::{BufRead, Read};
 
-use crate::error::Result;
-use crate::record::{Decode, Input, TraceItem, damaged};
+use super::error::Result;
+use super::record::{Decode, Input, TraceItem, damaged};
 
 const MAGIC: &[u8] = b"gem5";
 const READ_REQUEST: u64 = 1;

@@ -6,8 +6,8 @@
 
 use std::io::{BufRead, Read};
 
-use crate::error::Result;
-use crate::record::{Decode, Input, TraceItem, damaged};
+use super::error::Result;
+use super::record::{Decode, Input, TraceItem, damaged};
 
 /// The longest line; valgrind's own contain the command.
 const MOST: u64 = 1 << 16;

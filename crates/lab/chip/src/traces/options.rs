@@ -1,6 +1,6 @@
 //! What a trace does not say itself.
 
-use crate::format::TraceFormat;
+use super::format::TraceFormat;
 
 /// What a trace does not say itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

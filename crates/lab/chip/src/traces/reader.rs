@@ -4,15 +4,15 @@ use std::fmt;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::champsim::Champsim;
-use crate::drmemtrace::Drmemtrace;
-use crate::error::{Result, TraceError};
-use crate::format::TraceFormat;
-use crate::gem5::Gem5;
-use crate::lackey::Lackey;
-use crate::options::TraceOptions;
-use crate::record::{Decode, Input, TraceItem};
-use crate::unpack::unpack;
+use super::champsim::Champsim;
+use super::drmemtrace::Drmemtrace;
+use super::error::{Result, TraceError};
+use super::format::TraceFormat;
+use super::gem5::Gem5;
+use super::lackey::Lackey;
+use super::options::TraceOptions;
+use super::record::{Decode, Input, TraceItem};
+use super::unpack::unpack;
 
 /// A trace that is read front to back.
 pub struct TraceReader {

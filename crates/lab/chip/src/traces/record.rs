@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::error::Result;
+use super::error::Result;
 
 /// A part of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::error::Result;
-use crate::zipped::Zipped;
+use super::error::Result;
+use super::zipped::Zipped;
 
 /// The largest dictionary of xz, which is allocated before anything is unpacked: sixteen times what
 /// `xz -9` takes.

@@ -10,7 +10,7 @@ use flate2::CrcReader;
 use flate2::bufread::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::error::Result;
+use super::error::Result;
 
 /// All files of an archive, joined.
 pub(crate) struct Zipped {

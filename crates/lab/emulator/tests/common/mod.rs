@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use fairways_emulated::Client;
 use fairways_emulator::{Emulator, Settings, Starter};
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 
 /// Whether this system lets tests mount; prints so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {

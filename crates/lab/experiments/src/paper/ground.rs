@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use fairways_corpus::CorpusMachine;
+use fairways_profiles::corpus::CorpusMachine;
 use fairways_profiles::{ProfileTable, read_table};
 
 /// What a paper's experiments run on.
@@ -36,7 +36,7 @@ impl Ground {
 pub(super) fn corpus_table(machine: CorpusMachine) -> &'static ProfileTable {
     static TABLES: LazyLock<[ProfileTable; CorpusMachine::ALL.len()]> = LazyLock::new(|| {
         CorpusMachine::ALL.map(|machine| {
-            let text = fairways_corpus::profiles(machine);
+            let text = fairways_profiles::corpus::profiles(machine);
             read_table(text.as_bytes(), machine.name()).expect("a test reads the same text")
         })
     });

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use fairways_needs::{Need, has, skip};
+use fairways_testing::needs::{Need, has, skip};
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wheel");
 

@@ -235,7 +235,7 @@ fn job(written: ParsedPhases, key: u64) -> Job {
 #[cfg(test)]
 mod tests {
     use fairways_chip::preset::preset;
-    use fairways_corpus::CorpusMachine;
+    use fairways_profiles::corpus::CorpusMachine;
     use fairways_profiles::embedded_programs;
 
     use super::*;

@@ -6,8 +6,8 @@ use fairways_emulator::{Emulator, Idle, Settings};
 use fairways_kernel_lab::generate::{Grounds, sequence};
 use fairways_kernel_lab::steps::{Errno, Files, Mounting, Placeholders, Rules, Step, run};
 use fairways_kernel_lab::{Error, Guest, Kernel, Lab, Outcome, Processor, required};
-use fairways_needs::Need;
 use fairways_resctrl_rules::platform::Platform;
+use fairways_testing::needs::Need;
 
 use crate::compare::compare;
 
@@ -74,7 +74,7 @@ impl Mounting for Emulated {
 pub(crate) fn ours(test: &str, platform: Platform, steps: &[Step], mounted: bool) -> String {
     let begun = std::time::Instant::now();
     let mut transcript = Vec::new();
-    if mounted && fairways_needs::has(test, &[Need::Fuse, Need::Root]) {
+    if mounted && fairways_testing::needs::has(test, &[Need::Fuse, Need::Root]) {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("resctrl");
         std::fs::create_dir(&dir).unwrap();

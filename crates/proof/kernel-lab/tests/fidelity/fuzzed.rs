@@ -21,7 +21,7 @@ const PIECE: usize = 8;
 
 /// The entries with their names, mixed by a seed, and then as many more as needed.
 pub(crate) fn corpus(seed: u64) -> impl Iterator<Item = (String, Vec<u8>)> {
-    let mut entries = fairways_corpora::inputs("resctrl");
+    let mut entries = fairways_testing::corpora::inputs("resctrl");
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     for last in (1..entries.len()).rev() {
         entries.swap(last, below(&mut rng, last + 1));

@@ -8,7 +8,7 @@ use super::{Config, SchedulerKind, load};
 
 /// A configuration in a folder, with its drop-ins.
 fn written(main: &str, drop_ins: &[(&str, &str)]) -> (TempDir, PathBuf) {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fairways.toml");
     std::fs::write(&file, main).unwrap();

@@ -32,7 +32,7 @@ fn files_are_changed_below_its_folders_only() {
         let limited = scope.spawn(|| {
             let sandbox = enter(&config);
             if sandbox.files != "limited by Landlock" {
-                return fairways_needs::withheld("files_are_changed", &sandbox.files);
+                return fairways_testing::needs::withheld("files_are_changed", &sandbox.files);
             }
             for allowed in ["resctrl/a", "state/a", "run/a"] {
                 fs::write(at(allowed), "new").unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 
 use crate::emulated::Emulated;
 use crate::goresctrl::{rdt, run};
@@ -80,7 +80,7 @@ const CLUSTERS: [&str; 2] = ["cluster-0", "cluster-1"];
 #[test]
 fn a_shell_applies_an_exported_plan() {
     let needs = [Need::Fuse, Need::Root, Need::Program("pgrep")];
-    if !fairways_needs::has("a shell", &needs) {
+    if !fairways_testing::needs::has("a shell", &needs) {
         return;
     }
     for domain in ["0", "all"] {
@@ -107,7 +107,7 @@ fn pqos_applies_an_exported_plan() {
         Need::Program("unshare"),
         Need::Program("pgrep"),
     ];
-    if !fairways_needs::has("pqos on an exported plan", &needs) {
+    if !fairways_testing::needs::has("pqos on an exported plan", &needs) {
         return;
     }
     let emulated = Emulated::start(&PROGRAMS.join(","));
@@ -122,7 +122,7 @@ fn pqos_applies_an_exported_plan() {
 #[test]
 fn goresctrl_applies_an_exported_plan() {
     let needs = [Need::Fuse, Need::Root, Need::Program("go")];
-    if !fairways_needs::has("goresctrl on an exported plan", &needs) {
+    if !fairways_testing::needs::has("goresctrl on an exported plan", &needs) {
         return;
     }
     let rdt = rdt("exported");

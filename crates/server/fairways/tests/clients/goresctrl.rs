@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 
 use crate::emulated::Emulated;
 use crate::go;
@@ -78,7 +78,7 @@ pub(crate) fn metrics(rdt: &Path) -> String {
 
 #[test]
 fn goresctrl_reports_configures_and_monitors() {
-    if !fairways_needs::has("goresctrl", &[Need::Fuse, Need::Root, Need::Program("go")]) {
+    if !fairways_testing::needs::has("goresctrl", &[Need::Fuse, Need::Root, Need::Program("go")]) {
         return;
     }
     let rdt = rdt("clients");

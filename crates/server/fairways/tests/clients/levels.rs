@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
-use fairways_needs::{Need, has};
 use fairways_resctrl_client::{Actuator, Settings};
+use fairways_testing::needs::{Need, has};
 use serde_json::json;
 
 use crate::emulated::Emulated;

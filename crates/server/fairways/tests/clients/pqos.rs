@@ -1,6 +1,6 @@
 //! pqos, through the operating system's interface (`-I`).
 
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 
 use crate::emulated::Emulated;
 
@@ -33,7 +33,7 @@ pub(crate) fn says(text: &str, lines: &[&str]) {
 
 #[test]
 fn pqos_shows_allocates_associates_monitors_and_resets() {
-    if !fairways_needs::has("pqos", &NEEDS) {
+    if !fairways_testing::needs::has("pqos", &NEEDS) {
         return;
     }
     let emulated = Emulated::start("mlr:8M,mload:60M,lookbusy");
@@ -128,7 +128,7 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
 /// Code and data apart, as resctrl is mounted.
 #[test]
 fn pqos_gives_code_and_data_masks_of_their_own() {
-    if !fairways_needs::has("pqos_gives_code", &NEEDS) {
+    if !fairways_testing::needs::has("pqos_gives_code", &NEEDS) {
         return;
     }
     let emulated = Emulated::mounted("mlr:8M,lookbusy", "cdp");

@@ -1,13 +1,13 @@
 //! The crate resctrlfs, the reader of the monitor `below`: a parser that we did not write.
 
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 use resctrlfs::{GroupMode, ResctrlReader, RmidBytes};
 
 use crate::emulated::Emulated;
 
 #[test]
 fn an_independent_reader_sees_what_was_made() {
-    if !fairways_needs::has("resctrlfs", &[Need::Fuse, Need::Root]) {
+    if !fairways_testing::needs::has("resctrlfs", &[Need::Fuse, Need::Root]) {
         return;
     }
     let emulated = Emulated::start("mlr:8M,mload:60M");

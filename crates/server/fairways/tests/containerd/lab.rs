@@ -27,7 +27,7 @@ impl Containerd {
         let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
         let lab = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from).join("nri-lab");
         if !lab.is_dir() {
-            fairways_needs::withheld("containerd", "no folder shared/nri-lab");
+            fairways_testing::needs::withheld("containerd", "no folder shared/nri-lab");
             return None;
         }
         let folder = std::env::var_os("FAIRWAYS_NRI_LAB").map_or(FOLDER.into(), PathBuf::from);

@@ -167,7 +167,7 @@ fn a_cgroup_namespace_with_the_host_s_cgroups_is_said_and_does_no_harm() {
         return;
     }
     if !is_of_host() {
-        fairways_needs::withheld("cgroups", "this is a container");
+        fairways_testing::needs::withheld("cgroups", "this is a container");
         return;
     }
     let machine = Machine::start("mlr:500K");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use serde_json::Value;
 
 /// Whether this system lets tests mount, and has these programs; prints the reason where it does
@@ -47,7 +47,7 @@ impl Machine {
     /// Starts a machine whose clock is `lockstep` or `paced`; of the platform that
     /// `FAIRWAYS_PLATFORM` names, unless the test needs another one.
     pub(crate) fn by_clock(clock: &str, programs: &str, more: &[&str]) -> Self {
-        fairways_needs::keep_to_owner();
+        fairways_testing::needs::keep_to_owner();
         let chosen = std::env::var("FAIRWAYS_PLATFORM").ok();
         let chosen = chosen.as_deref().filter(|_| !more.contains(&"--platform"));
         let folder = tempfile::tempdir().unwrap();

@@ -23,7 +23,7 @@ fn import(sources: &[&str], input: &str) -> Output {
 
 /// What `config check` says of a text.
 fn check(text: &[u8]) -> Output {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fairways.toml");
     fs::write(&file, text).unwrap();

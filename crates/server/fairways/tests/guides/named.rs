@@ -1,6 +1,6 @@
 //! What is not run or compared as the pages show it, with the reason.
 
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 
 /// A command that is run in another form than the page shows.
 pub(crate) struct Named {

@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, has, skip};
+use fairways_testing::needs::{Need, has, skip};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::allowed;
@@ -47,7 +47,7 @@ fn run_by(
         skip(&page.name, "as root nothing is run but in namespaces of its own");
         return Ok(());
     }
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
     fs::create_dir(at.join("bin")).unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use rustix::process::Uid;
 use rustix::thread::set_thread_res_uid;
 use serde_json::json;

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ fn set_mode(path: &Path, mode: u32) {
 
 /// A folder that every user may enter, with a configuration.
 fn open_folder() -> TempDir {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     set_mode(folder.path(), 0o755);
     let file = folder.path().join("fairways.toml");
@@ -56,7 +56,7 @@ fn open_folder() -> TempDir {
 
 #[test]
 fn what_is_no_file_or_never_ends_is_refused_at_once() {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     mkfifoat(CWD, at("pipe"), Mode::RWXU).unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use rustix::process::Signal;
 use tempfile::TempDir;
 

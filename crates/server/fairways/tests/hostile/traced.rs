@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::common::{end, eventually, this};

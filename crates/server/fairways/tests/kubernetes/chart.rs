@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use serde_json::Value;
 
 use crate::go;

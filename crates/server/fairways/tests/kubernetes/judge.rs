@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use fairways_needs::{Need, find, has, skip};
+use fairways_testing::needs::{Need, find, has, skip};
 use serde_json::Value;
 
 /// The oldest Kubernetes that knows all fields, and the newest that the judge knows.
@@ -54,7 +54,7 @@ pub(crate) fn can(test: &str) -> bool {
 
 /// The settings in force with that configuration.
 pub(crate) fn shown(text: &str) -> Value {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fairways.toml");
     fs::write(&file, text).unwrap();

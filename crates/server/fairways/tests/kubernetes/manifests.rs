@@ -39,7 +39,7 @@ fn mistakes_that_kubernetes_refuses_are_found() {
         return;
     }
     let right = fs::read_to_string(manifest("20-daemonset.yaml")).unwrap();
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     for (from, to) in [
         ("hostPID: true", "hostPid: true"),
@@ -193,7 +193,7 @@ fn the_configuration_of_the_map_is_right() {
     let all = read("yaml", &[manifest("10-configmap.yaml")]);
     let text = all[0]["data"]["fairways.toml"].as_str().unwrap();
     assert_eq!(shown(text)["program"], serde_json::json!([]), "applied, it manages nothing");
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("fairways.toml"), text).unwrap();
     let mut fairways = Command::new(assert_cmd::cargo::cargo_bin("fairways"));

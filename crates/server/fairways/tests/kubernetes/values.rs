@@ -111,7 +111,7 @@ fn configuration(objects: &[Value]) -> &Value {
 
 /// The settings that a pod with this ConfigMap has.
 fn settings(map: &Value) -> Value {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fairways.toml");
     fs::write(&file, map["data"]["fairways.toml"].as_str().unwrap()).unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use serde_json::Value;
 
 pub(crate) fn packaging(file: &str) -> PathBuf {
@@ -127,7 +127,7 @@ pub(crate) fn promtool(args: &[&str], file: &Path) -> String {
 
 /// promtool understands these expressions.
 pub(crate) fn check_expressions(expressions: Vec<String>) {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("panels.yml");
     let mut panels = "groups:\n  - name: panels\n    rules:\n".to_owned();
@@ -153,7 +153,7 @@ fn the_files_that_are_shown_are_understood() {
         from.split("```").next().unwrap().to_owned()
     };
     let block = |kind: &str| nth(kind, 0);
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: String| {
         let file = folder.path().join(name);

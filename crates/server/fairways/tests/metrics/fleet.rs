@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 
 use super::dashboard::{
     check_expressions, check_panels, dashboard, expressions_of, known, packaging, promtool,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Command};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use rustix::process::Signal;
 
 use super::common::{Sleeper, end, eventually, this};
@@ -24,7 +24,7 @@ fn threads_are_shown_with_their_scheduler() {
     if !has("scheduling", &[Need::Root]) {
         return;
     }
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (one, other) = (Sleeper::start(), Sleeper::start());

@@ -34,7 +34,7 @@ pub(crate) fn built(program: &str) -> Option<PathBuf> {
         let required = std::env::var_os("FAIRWAYS_REQUIRE_SHARED").is_some();
         assert!(!required, "expected the folder {}", source.display());
         let test = std::thread::current().name().unwrap_or_default().to_owned();
-        fairways_needs::withheld(&test, "no folder shared/nri-lab");
+        fairways_testing::needs::withheld(&test, "no folder shared/nri-lab");
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nri");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, find, has, withheld};
+use fairways_testing::needs::{Need, find, has, withheld};
 
 /// What no booted machine may do, because it would affect the kernel that all share.
 const LOST: &str = "--bounding-set=-sys_module,-sys_rawio,-sys_time,-sys_boot";

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 
 use super::machine::{make, packages};
 
@@ -196,7 +196,7 @@ fn installed_pages_link_to_what_is_there() {
 
 /// The files of the .deb.
 fn unpacked() -> tempfile::TempDir {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let mut dpkg = Command::new("dpkg-deb");
     dpkg.arg("--extract").arg(in_folder(&packages().now, "deb")).arg(folder.path());
@@ -229,7 +229,7 @@ fn bad_input_for_packages_is_reported_in_one_line() {
 #[test]
 fn the_installed_configuration_is_right() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/fairways.toml");
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let show = |text: &str| {
         let path = folder.path().join("fairways.toml");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
     pub(crate) fn new() -> Self {
-        fairways_needs::keep_to_owner();
+        fairways_testing::needs::keep_to_owner();
         Self(tempfile::tempdir().unwrap())
     }
 

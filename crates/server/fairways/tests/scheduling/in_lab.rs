@@ -99,7 +99,7 @@ fn run(
     with_files: fn(Guest, &Path) -> Guest,
 ) -> Option<Vec<String>> {
     let lab = required(name, Kernel::Sid)?;
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let (program, daemon) =
         (std::env::current_exe().unwrap(), assert_cmd::cargo::cargo_bin("fairways"));
@@ -148,7 +148,7 @@ fn with_chips(mut guest: Guest, folder: &Path) -> Guest {
 fn with_systemd(guest: Guest, _: &Path) -> Guest {
     let mut guest = guest.text("/systemd.sh", include_str!("systemd.sh"));
     for program in ["nsenter", "unshare"] {
-        let found = fairways_needs::find(program).unwrap();
+        let found = fairways_testing::needs::find(program).unwrap();
         guest = guest.file(found, format!("/usr/bin/{program}"));
     }
     for program in ["/lib/systemd/systemd", "/bin/systemctl"] {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fairways_needs::{Need, find, has};
+use fairways_testing::needs::{Need, find, has};
 
 use super::{SweptFolder, plan};
 

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use fairways_needs::{Need, find, has};
+use fairways_testing::needs::{Need, find, has};
 
 use super::recipes::{command, recipe, succeeds, sweep};
 use super::{SweptFolder, eventually};
@@ -110,7 +110,7 @@ fn a_job_is_a_program_of_its_account() {
     if !has("a_job_is_a_program_of_its_account", &needs) {
         return;
     }
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = SweptFolder::with("");
     fs::write(folder.at("fairways.toml"), "policy = \"dcat\"\n").unwrap();
     let accounts = "# account ways\nphysics 4\nbroken 4x\nnone 0\noctal 04\nhuge 99999999999\n\

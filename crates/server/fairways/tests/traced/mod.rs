@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 use fairways_tracer::QEMU;
 
 pub(crate) fn there_is_qemu() -> bool {
-    fairways_needs::has("a real program", &[Need::Program(QEMU)])
+    fairways_testing::needs::has("a real program", &[Need::Program(QEMU)])
 }
 
 pub(crate) fn fairways(folder: &Path, words: &[&str]) -> Command {

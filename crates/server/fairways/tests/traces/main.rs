@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
-use fairways_needs::Need;
+use fairways_testing::needs::Need;
 use fairways_tracer::QEMU;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/convert.py");
@@ -44,7 +44,7 @@ fn succeeds(command: &mut Command) {
 /// A folder with a program and its traces, if there is what they need.
 fn folder() -> Option<tempfile::TempDir> {
     let needs = [QEMU, "valgrind", "c++", "python3"].map(Need::Program);
-    if !fairways_needs::has("traces of other tools", &needs) {
+    if !fairways_testing::needs::has("traces of other tools", &needs) {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -12,11 +12,11 @@ use fairways_host::clock::{Clock, EmulatorClock};
 use fairways_host::emulated::service::Service;
 use fairways_host::emulated::{Connection, counters};
 use fairways_host::machine::{Host, Lever, Managed, Parts, Settings};
-use fairways_needs::{Need, has};
 use fairways_programs::{Roots, Selector, Wanted};
 use fairways_resctrl_client::{Actuator, Settings as Acting};
 use fairways_resctrl_rules::platform::Platform;
 use fairways_simulation::chip::{ChipMachine, platform_of};
+use fairways_testing::needs::{Need, has};
 
 use crate::conformance::Stopping;
 

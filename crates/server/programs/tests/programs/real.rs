@@ -47,7 +47,7 @@ fn by_looking(directory: &TempDir) -> Roots {
 /// A program under a name that no other has.
 fn named(directory: &TempDir, name: &str, program: &str) -> PathBuf {
     let path = directory.path().join(name);
-    symlink(fairways_needs::find(program).expect(program), &path).expect("a link");
+    symlink(fairways_testing::needs::find(program).expect(program), &path).expect("a link");
     path
 }
 
@@ -135,7 +135,10 @@ fn an_exit_is_reported_at_once() {
 
 #[test]
 fn threads_are_its_tasks() {
-    if !fairways_needs::has("threads_are_its_tasks", &[fairways_needs::Need::Program("python3")]) {
+    if !fairways_testing::needs::has(
+        "threads_are_its_tasks",
+        &[fairways_testing::needs::Need::Program("python3")],
+    ) {
         return;
     }
     let mut child = start(Command::new("python3").args(["-c", THREADS]));
@@ -206,7 +209,7 @@ fn what_forks_all_the_time_is_found_within_a_pass() {
 #[test]
 fn the_connector_reports_processes_whose_parents_came_and_went_meanwhile() {
     let test = "the_connector_reports_processes_whose_parents_came_and_went_meanwhile";
-    if !fairways_needs::has(test, &[fairways_needs::Need::Root]) {
+    if !fairways_testing::needs::has(test, &[fairways_testing::needs::Need::Root]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -217,7 +220,7 @@ fn the_connector_reports_processes_whose_parents_came_and_went_meanwhile() {
     let mut there = There::default();
     assert_eq!(there.look(&mut programs), [""; 0]);
     if !programs.has_process_events() {
-        fairways_needs::withheld(test, "the kernel refuses the proc connector");
+        fairways_testing::needs::withheld(test, "the kernel refuses the proc connector");
         return;
     }
     // When the shell has ended, so has the child between: the process that it forked is only init's

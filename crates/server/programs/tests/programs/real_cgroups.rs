@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairways_needs::{Need, has, withheld};
 use fairways_programs::{Programs, Roots};
+use fairways_testing::needs::{Need, has, withheld};
 
 use crate::real::{THREADS, becomes_readable, look_for, start};
 use crate::{There, wanted};

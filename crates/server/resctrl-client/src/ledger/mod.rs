@@ -205,6 +205,6 @@ pub fn fuzz(bytes: &[u8]) {
 mod tests {
     #[test]
     fn ledgers() {
-        fairways_corpora::run("ledger", 50, super::fuzz);
+        fairways_testing::corpora::run("ledger", 50, super::fuzz);
     }
 }

@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 
 use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
-use fairways_needs::{Need, has};
 use fairways_resctrl_client::{Actuator, Settings};
 use fairways_resctrl_rules::platform::Platform;
+use fairways_testing::needs::{Need, has};
 
 /// Whether this system lets tests mount; says so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {

@@ -1,9 +1,9 @@
 //! What a tick costs.
 
 use fairways_core::AppId;
-use fairways_needs::{Need, has};
 use fairways_resctrl::language::Reading;
 use fairways_resctrl_rules::platform::Platform;
+use fairways_testing::needs::{Need, has};
 use std::process::{Command, Stdio};
 
 use crate::common::{Host, can_mount};

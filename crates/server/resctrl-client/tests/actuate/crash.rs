@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_emulated::Client;
-use fairways_needs::{Need, has};
 use fairways_resctrl_client::{Actuator, Settings, restore};
 use fairways_resctrl_rules::platform::{BandwidthAllocation, Kernel, Platform};
+use fairways_testing::needs::{Need, has};
 
 use crate::common::{Host, Sleeper, can_mount, levelled, plan};
 use crate::limits::{is_no_looser, of_thread};

@@ -10,11 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter};
-use fairways_needs::{Need, has, withheld};
 use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::sampling as host;
 use fairways_perf::{EndedWindow, Perf, Settings, Source as _, Target};
 use fairways_sched_ext::sampling::{Sampler, Span};
+use fairways_testing::needs::{Need, has, withheld};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) const APP: AppId = AppId(7);

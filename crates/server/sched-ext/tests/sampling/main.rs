@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use common::{APP, Outcome, Worker, begin, descriptors, perf, process_ran, ran, stall, switches};
 use fairways_core::AppId;
-use fairways_needs::{stolen, stolen_since};
 use fairways_perf::Source as _;
 use fairways_sched_ext::sampling::{Sampler, Span};
+use fairways_testing::needs::{stolen, stolen_since};
 
 const MILLI: u64 = 1_000_000;
 

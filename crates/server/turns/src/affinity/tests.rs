@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_needs::{Need, has, withheld};
+use fairways_testing::needs::{Need, has, withheld};
 use rustix::thread::gettid;
 
 use super::*;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, CpuSet};
-use fairways_needs::withheld;
 use fairways_perf::switches::Stay;
+use fairways_testing::needs::withheld;
 use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::time::{ClockId, clock_gettime};
 

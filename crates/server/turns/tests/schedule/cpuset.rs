@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, CpuSet};
-use fairways_needs::{Need, has as meets, withheld};
+use fairways_testing::needs::{Need, has as meets, withheld};
 use fairways_turns::{Scheduler as _, TurnReport};
 
 use crate::common::{has, is_clean, open, own, settings, turn};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_ledger::Restored;
-use fairways_needs::{Need, has as meets};
+use fairways_testing::needs::{Need, has as meets};
 use fairways_turns::ledger::restore;
 use fairways_turns::{Affinity, Scheduler as _, Settings, TurnReport};
 

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_needs::{Need, has as meets, withheld};
+use fairways_testing::needs::{Need, has as meets, withheld};
 use fairways_turns::{Scheduler as _, TurnReport};
 
 use crate::common::{Has, has, is_clean, open, own, settings, turn};

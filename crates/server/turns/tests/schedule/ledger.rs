@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
 use fairways_ledger::Thing;
-use fairways_needs::{Need, has as meets};
+use fairways_testing::needs::{Need, has as meets};
 use fairways_turns::ledger::{Ledger, restore};
 use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::fs::inotify;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, CpuSet};
 use fairways_ledger::Thing;
-use fairways_needs::{Need, has as meets, withheld};
+use fairways_testing::needs::{Need, has as meets, withheld};
 use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::process::Pid;
 

@@ -54,7 +54,10 @@ fn a_dry_run_needs_no_right_and_changes_nothing() {
 
 #[test]
 fn another_has_the_state_directory() {
-    if !fairways_needs::has("another_has_the_state_directory", &[fairways_needs::Need::Root]) {
+    if !fairways_testing::needs::has(
+        "another_has_the_state_directory",
+        &[fairways_testing::needs::Need::Root],
+    ) {
         return;
     }
     let (folder, settings) = settings();

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairways_core::CpuSet;
-use fairways_needs::{Need, has, stolen, stolen_since, withheld};
 use fairways_perf::events::{Cpu, ProcessorEvents, Vendor, for_cpu};
 use fairways_perf::switches::{Stay, Switches};
+use fairways_testing::needs::{Need, has, stolen, stolen_since, withheld};
 
 use crate::common::{Crew, own, ran, settings, spin};
 

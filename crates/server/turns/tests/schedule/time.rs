@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
-use fairways_needs::{Need, has as meets};
+use fairways_testing::needs::{Need, has as meets};
 use fairways_turns::{Scheduler as _, TurnReport};
 
 use crate::common::{Crew, has, open, own, ran, settings, spin, turn};

@@ -1,7 +1,7 @@
 //! Table 3's benchmarks, and the profiles that stand for them.
 
-use fairways_corpus::counterpart;
 use fairways_profiles::ProfileTable;
+use fairways_profiles::corpus::counterpart;
 
 use super::claims;
 use crate::paper::{ClaimName, Finding};
@@ -127,7 +127,7 @@ fn living(profile: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use fairways_corpus::CorpusMachine;
+    use fairways_profiles::corpus::CorpusMachine;
 
     use super::*;
     use crate::paper::Findings;

@@ -21,9 +21,9 @@ mod tests;
 mod timelines;
 
 use fairways_chip::{ChipError, Settings};
-use fairways_corpus::CorpusMachine;
 use fairways_policy::dcat::Parameters;
 use fairways_profiles::ProfileTable;
+use fairways_profiles::corpus::CorpusMachine;
 use rayon::prelude::*;
 
 use super::Findings;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::vec::IntoIter;
 
 use fairways_core::Ways;
-use fairways_corpus::CorpusMachine;
+use fairways_profiles::corpus::CorpusMachine;
 use fairways_profiles::{
     PhasedProgram, ProfileTable, ProgramCatalog, ProgramPhase, embedded_programs,
 };

@@ -208,7 +208,7 @@ impl<'a> Lfoc<'a> {
         let pairs = [
             ["lbm06", "xalancbmk06"].map(Some),
             ["lattice-flow", "graph-walk"].map(Some),
-            ["lbm", "xalancbmk"].map(fairways_corpus::counterpart),
+            ["lbm", "xalancbmk"].map(fairways_profiles::corpus::counterpart),
         ];
         let Some(pair) =
             pairs.iter().find_map(|names| Some([table.find(names[0]?)?, table.find(names[1]?)?]))

@@ -7,9 +7,9 @@ use fairways_chip::program::{Accesses, named, profiled_resized};
 use fairways_chip::service::{RequestLoad, Stage};
 use fairways_chip::{CacheShape, ChipError, Job, Phase, Settings, SimulatedProgram, preset};
 use fairways_core::{Objective, Policy, Q32, Time, Wish};
-use fairways_corpus::{CorpusMachine, counterpart};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
+use fairways_profiles::corpus::{CorpusMachine, counterpart};
 
 use crate::executed::{ProgramStep, timeline};
 use crate::paper::Ground;

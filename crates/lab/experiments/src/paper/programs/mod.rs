@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 use fairways_chip::program::named;
 use fairways_chip::{Geometry, Job, Phase, SimulatedProgram};
 use fairways_core::Time;
-use fairways_corpus::CorpusMachine;
 use fairways_profiles::ProfileTable;
+use fairways_profiles::corpus::CorpusMachine;
 
 use super::ground::corpus_table;
 use super::{Findings, Ground};
@@ -21,7 +21,11 @@ static TABLE: LazyLock<&'static ProfileTable> =
     LazyLock::new(|| corpus_table(CorpusMachine::Small));
 
 static COUNTERPARTS: LazyLock<Vec<Counterpart>> = LazyLock::new(|| {
-    counterparts::choose(&TABLE, fairways_corpus::counterpart, fairways_corpus::is_ours)
+    counterparts::choose(
+        &TABLE,
+        fairways_profiles::corpus::counterpart,
+        fairways_profiles::corpus::is_ours,
+    )
 });
 
 /// A program of the experiments.

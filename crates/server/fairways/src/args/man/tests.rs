@@ -3,7 +3,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use fairways_needs::{Need, has};
+use fairways_testing::needs::{Need, has};
 use fairways_verbs::manual::Page;
 
 use super::*;

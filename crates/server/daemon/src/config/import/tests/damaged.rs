@@ -142,7 +142,7 @@ fn damaged_samples_are_read_or_refused() {
 
 #[test]
 fn a_file_is_never_overwritten_and_what_is_written_is_accepted() {
-    fairways_needs::keep_to_owner();
+    fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let [source, file] = ["rdt.yaml", "fairways.toml"].map(|name| folder.path().join(name));
     fs::write(&source, SHARES).unwrap();
