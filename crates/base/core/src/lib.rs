@@ -1,8 +1,9 @@
 //! The types that every part of Fairways uses, and the loop that joins policy and machine.
 //!
 //! A [`Policy`] turns [`Event`]s into [`Action`]s; a [`Machine`] turns the world into events and
-//! carries actions out; [`run`] passes them back and forth. They meet nowhere else, so the code
-//! that manages a server is the code that runs on a simulated chip or in a test.
+//! carries actions out; [`run`] passes them back and forth, past the [`Observer`]s that record
+//! them. They meet nowhere else, so the code that manages a server is the code that runs on a
+//! simulated chip or in a test.
 //!
 //! Everything here is integers: three of the five systems that Fairways implements were built
 //! inside a kernel, where floating point is not available (LFOC §2.3.2). Ratios are [`Q32`].
@@ -49,7 +50,7 @@ pub use llc::{Llc, MAX_WAYS, Ways};
 pub use mask::{MaskError, WayMask};
 pub use partition::{Partition, PartitionError, Placement, Resources};
 pub use profile::Profile;
-pub use run::{Machine, Policy, run};
+pub use run::{Machine, NoPolicy, Observer, Policy, run, step};
 pub use sample::{Sample, WindowLength};
 pub use schedule::{CoRun, Cpus, EndedTurn, ThreadCounters, ThreadId};
 #[cfg(feature = "serde")]

@@ -41,9 +41,143 @@ pub trait Machine {
     fn carry_out(&mut self, action: Action<'_>);
 }
 
-/// Runs a machine under a policy until the machine has no more events.
-pub fn run(machine: &mut dyn Machine, policy: &mut dyn Policy) {
-    while let Some((at, event)) = machine.next_event() {
-        policy.handle(at, &event, &mut |action| machine.carry_out(action));
+/// Watches a run: what happens on the machine, what the policy decides, and both in between.
+///
+/// It changes neither; a thing that does is a [`Machine`] or a [`Policy`] around the other one.
+pub trait Observer<M: ?Sized, P: ?Sized> {
+    /// Handles an event, which the policy gets next.
+    fn event(&mut self, _at: Time, _event: &Event, _machine: &M) {}
+
+    /// Handles an action, which the machine carries out next.
+    fn action(&mut self, _at: Time, _action: &Action<'_>, _machine: &M) {}
+
+    /// Looks at the machine and the policy once all actions that follow from an event are carried
+    /// out.
+    fn handled(&mut self, _at: Time, _event: &Event, _machine: &M, _policy: &P) {}
+
+    /// Whether the run ends now, though the machine may have more events.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// Runs a machine under a policy until the machine has no more events or an observer is done. A run
+/// that an observer ended goes on with the next call.
+pub fn run<M: Machine + ?Sized, P: Policy + ?Sized>(
+    machine: &mut M,
+    policy: &mut P,
+    observers: &mut [&mut dyn Observer<M, P>],
+) {
+    while !observers.iter().any(|observer| observer.is_done())
+        && step(machine, policy, observers).is_some()
+    {}
+}
+
+/// Takes one event of a run from the machine to the policy, and the actions back; returns when it
+/// happened, or `None` if nothing more will happen.
+pub fn step<M: Machine + ?Sized, P: Policy + ?Sized>(
+    machine: &mut M,
+    policy: &mut P,
+    observers: &mut [&mut dyn Observer<M, P>],
+) -> Option<Time> {
+    let (at, event) = machine.next_event()?;
+    for observer in &mut *observers {
+        observer.event(at, &event, machine);
+    }
+    policy.handle(at, &event, &mut |action| {
+        for observer in &mut *observers {
+            observer.action(at, &action, machine);
+        }
+        machine.carry_out(action);
+    });
+    for observer in observers {
+        observer.handled(at, &event, machine, policy);
+    }
+    Some(at)
+}
+
+/// A policy that does nothing: the machine is left to itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPolicy;
+
+impl Policy for NoPolicy {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use core::cell::RefCell;
+    use core::fmt::Write as _;
+
+    use super::*;
+
+    /// A machine of so many events, and what was called so far.
+    struct Logged<'a> {
+        left: u32,
+        log: &'a RefCell<String>,
+    }
+
+    impl Machine for Logged<'_> {
+        fn next_event(&mut self) -> Option<(Time, Event)> {
+            self.left = self.left.checked_sub(1)?;
+            self.log.borrow_mut().push_str("next ");
+            Some((Time::ZERO, Event::Woke))
+        }
+
+        fn carry_out(&mut self, _: Action<'_>) {
+            self.log.borrow_mut().push_str("carry ");
+        }
+    }
+
+    /// A policy that answers each event with an alarm.
+    struct Waking;
+
+    impl Policy for Waking {
+        fn name(&self) -> &'static str {
+            "waking"
+        }
+
+        fn handle(&mut self, at: Time, _: &Event, act: &mut dyn FnMut(Action<'_>)) {
+            act(Action::Wake { at });
+        }
+    }
+
+    /// Is done after so many events.
+    struct Noted<'a>(u32, &'a RefCell<String>);
+
+    impl Observer<Logged<'_>, Waking> for Noted<'_> {
+        fn event(&mut self, _: Time, _: &Event, machine: &Logged<'_>) {
+            let _ = write!(self.1.borrow_mut(), "event({}) ", machine.left);
+        }
+
+        fn action(&mut self, _: Time, _: &Action<'_>, _: &Logged<'_>) {
+            self.1.borrow_mut().push_str("action ");
+        }
+
+        fn handled(&mut self, _: Time, _: &Event, _: &Logged<'_>, _: &Waking) {
+            self.0 -= 1;
+            self.1.borrow_mut().push_str("handled; ");
+        }
+
+        fn is_done(&self) -> bool {
+            self.0 == 0
+        }
+    }
+
+    #[test]
+    fn an_observer_sees_all_before_it_happens_and_ends_a_run_that_goes_on_later() {
+        let log = RefCell::default();
+        let mut machine = Logged { left: 3, log: &log };
+        run(&mut machine, &mut Waking, &mut [&mut Noted(1, &log)]);
+        assert_eq!(log.take(), "next event(2) action carry handled; ");
+        run(&mut machine, &mut Waking, &mut [&mut Noted(0, &log)]);
+        assert_eq!(log.take(), "");
+        run(&mut machine, &mut Waking, &mut []);
+        assert_eq!(log.take(), "next carry next carry ");
     }
 }

@@ -9,7 +9,9 @@ use fairways_chip::program::{Accesses, MissCurve, Mixture, MixturePart, Pattern}
 use fairways_chip::{
     Account, CacheShape, Chip, Job, Phase, PhaseLength, Settings, SimulatedProgram, preset,
 };
-use fairways_core::{Action, AppId, Event, Machine, Partition, PlanId, Policy, Time, WayMask, run};
+use fairways_core::{
+    Action, AppId, Event, NoPolicy, Partition, PlanId, Policy, Time, WayMask, run,
+};
 
 const MB: u32 = 1 << 14;
 
@@ -81,7 +83,7 @@ fn a_grown_mask_fills_as_fast_as_misses_do() {
         let job = Job::new(region(16 * MB));
         let mut chip = Chip::new(Settings::new(chip), [job]).unwrap();
         chip.stop_at(Time::ZERO.after(Duration::from_millis(millis)));
-        run(&mut chip, &mut Grows(Time::ZERO.after(Duration::from_millis(grown))));
+        run(&mut chip, &mut Grows(Time::ZERO.after(Duration::from_millis(grown))), &mut []);
         (chip.account(0), chip.occupancy(AppId(0)).unwrap())
     };
     let (start, held) = after(grown);
@@ -114,7 +116,7 @@ fn phases_end_by_time_and_by_instructions() {
         let chip = preset::preset("xeon-e5").unwrap();
         let mut chip = Chip::new(Settings::new(chip), [job.clone()]).unwrap();
         chip.stop_at(Time::ZERO.after(Duration::from_micros(micros)));
-        run(&mut chip, &mut First(20));
+        run(&mut chip, &mut First(20), &mut []);
         chip.account(0)
     };
     assert_eq!(at(1999), Account::default());
@@ -135,7 +137,7 @@ fn stream(lines: u32, overlap: f64) -> SimulatedProgram {
 fn after(settings: Settings, jobs: &[Job], millis: u64) -> Vec<Account> {
     let mut chip = Chip::new(settings, jobs.iter().cloned()).unwrap();
     chip.stop_at(Time::ZERO.after(Duration::from_millis(millis)));
-    run(&mut chip, &mut First(20));
+    run(&mut chip, &mut First(20), &mut []);
     (0..jobs.len()).map(|job| chip.account(job)).collect()
 }
 
@@ -211,7 +213,7 @@ fn occupancy_is_at_most_all_ways() {
         let settings = Settings { set_sampling, ..Settings::new(chip) };
         let mut chip = Chip::new(settings, [Job::new(region(MB)), Job::new(region(MB))]).unwrap();
         chip.stop_at(Time::ZERO.after(Duration::from_millis(2)));
-        while chip.next_event().is_some() {}
+        run(&mut chip, &mut NoPolicy, &mut []);
         let held: f64 = (0..2).map(|job| chip.occupancy_of(job).raw() as f64).sum();
         let ways = held / (1u64 << 32) as f64;
         assert!((11.5..=12.0 + 1e-6).contains(&ways), "one of {set_sampling}: {ways}");
@@ -223,7 +225,7 @@ fn counted(settings: Settings, jobs: Vec<Job>, ways: u32, from: u64, to: u64) ->
     let mut chip = Chip::new(settings, jobs).unwrap();
     let mut until = |end: u64| {
         chip.stop_at(Time::ZERO.after(Duration::from_millis(end)));
-        run(&mut chip, &mut First(ways));
+        run(&mut chip, &mut First(ways), &mut []);
         chip.account(0)
     };
     let (before, after) = (until(from), until(to));

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use fairways_chip::program::named;
 use fairways_chip::{Chip, Job, Scheduling, Settings, preset};
-use fairways_core::{Machine, Q32, Time};
+use fairways_core::{NoPolicy, Q32, Time, run};
 use fairways_policy::casc::{Parameters, buckets};
 use fairways_policy::regression::least_squares;
 use fairways_policy::solve;
@@ -67,7 +67,7 @@ fn chip() -> f64 {
     let mut chip = Chip::new(settings, (0..18).map(job)).expect("a chip");
     fn to(millis: u64, chip: &mut Chip) -> u64 {
         chip.stop_at(Time::from_nanos(millis * 1_000_000));
-        while chip.next_event().is_some() {}
+        run(chip, &mut NoPolicy, &mut []);
         (0..18).map(|job| chip.account(job).instructions).sum::<u64>()
     }
     let before = to(20, &mut chip);

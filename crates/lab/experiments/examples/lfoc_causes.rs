@@ -175,7 +175,7 @@ fn score(
     let programs =
         profiles.iter().map(|profile| (Some(Arc::new(profile.clone())), Wish::default()));
     let mut machine = StaticMachine::new(setting.llc, programs);
-    run(&mut machine, policy);
+    run(&mut machine, policy, &mut []);
     let (partition, _) = machine.partition().ok_or("no plan")?;
     let masks = (0..)
         .take(profiles.len())

@@ -13,7 +13,7 @@ use fairways_profiles::{
 use thiserror::Error;
 
 use crate::StaticMachine;
-use crate::settled::{SettledMachine, Undecided};
+use crate::settled::{Undecided, settled};
 
 /// The conditions of a comparison.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub fn compare(
     let levers = Levers { llc: settings.llc, bandwidth };
     score_each(table, mix, settings, policies, |programs, policy| {
         let mut machine = StaticMachine::new(levers, programs.iter().cloned());
-        run(&mut machine, policy);
+        run(&mut machine, policy, &mut []);
         match (machine.refused(), machine.partition()) {
             (None, Some((partition, reason))) => Ok((partition.clone(), reason.to_owned())),
             (why, _) => Err(Undecided::NoPlan(why)),
@@ -130,7 +130,7 @@ pub fn compare_settled(
             let phase = JobPhase { program, instructions: None };
             Job { profile: profile.clone(), wish: *wish, ..Job::new(vec![phase]) }
         });
-        SettledMachine::new(Model::new(*machine, jobs), span).decide(policy)
+        settled(Model::new(*machine, jobs), span, policy)
     })
 }
 

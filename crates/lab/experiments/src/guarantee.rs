@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, PhaseLength};
-use fairways_core::{Machine, Policy, Time, Ways, Wish};
+use fairways_core::{Machine, Policy, Time, Ways, Wish, run};
 use fairways_model::{Model, Work};
 use fairways_policy::by_name;
 use fairways_profiles::{ProfileMetric, ProfileTable, ProfiledProgram};
@@ -59,9 +59,7 @@ pub fn progress(
     let mut all = vec![vec![0.0]; jobs];
     for end in 1..=steps {
         machine.stop(Time::ZERO.after(step * end));
-        while let Some((at, event)) = machine.next_event() {
-            policy.handle(at, &event, &mut |action| machine.carry_out(action));
-        }
+        run(machine, policy, &mut []);
         for (job, line) in all.iter_mut().enumerate() {
             line.push(machine.instructions(job));
         }

@@ -3,6 +3,7 @@
 //! [`compare`] runs each policy on a [`StaticMachine`], through the same loop as everywhere, and
 //! scores the resulting partition. [`draw_mixes`] draws mixes where the user names none.
 
+mod after_each;
 mod best;
 mod best_static;
 pub mod blame;

@@ -144,7 +144,7 @@ mod tests {
         let mut machine = StaticMachine::new(llc, vec![(None, Wish::default()); 2]);
         machine.then(Event::Exited { app: AppId(0) });
         let mut policy = Stubborn::default();
-        run(&mut machine, &mut policy);
+        run(&mut machine, &mut policy, &mut []);
         assert_eq!(policy.refused, [PartitionError::NotRunning { app: AppId(0) }]);
         let (partition, reason) = machine.partition().unwrap();
         assert_eq!((partition.placements().len(), reason), (2, "always"));

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_core::{AppId, Policy, Time};
+use fairways_core::{AppId, Event, Policy, Time, run};
 use fairways_model::{Job, Model, Settings};
 use fairways_policy::fairways::{self, Fairways};
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
@@ -14,6 +14,7 @@ use fairways_profiles::{Mix, PhasedProgram, ProfileTable, ProgramCatalog, Progra
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::after_each::{AfterEach, RunControl};
 use crate::draw::{classes, pick};
 use crate::live::{job, watch};
 
@@ -48,7 +49,7 @@ pub fn accuracy(
         let mut model = Model::new(Settings { seed, ..*settings }, jobs);
         model.stop_at(Time::ZERO.after(span));
         let mut policy = Lfoc::new(parameters);
-        let activity = watch(&mut model, &mut policy, |_, _, _, _| ());
+        let activity = watch(&mut model, &mut policy);
         found.sampling.0 += activity.sampling_nanos;
         found.sampling.1 += activity.end.nanos();
         for (app, &program) in (0..).map(AppId).zip(&mix.programs) {
@@ -207,7 +208,7 @@ fn changes<P: Policy, S: Copy + Default>(
         model.stop_at(end);
         let mut open: BTreeMap<AppId, OpenClass<S>> = BTreeMap::new();
         let mut before = Time::ZERO;
-        watch(&mut model, &mut policy(), |at, _, model, policy: &P| {
+        let mut look = AfterEach::new(|at: Time, _: &Event, model: &Model, policy: &P| {
             for (app, job, phase, turned) in model.running() {
                 let is = truth[programs.phases(first + job)[phase].program];
                 let open = open.entry(app).or_insert(OpenClass::new(is, turned, None));
@@ -225,7 +226,9 @@ fn changes<P: Policy, S: Copy + Default>(
                 }
             }
             before = at;
+            RunControl::Continue
         });
+        run(&mut model, &mut policy(), &mut [&mut look]);
         found.changes.extend(open.into_values().filter_map(|turn| turn.close(end)));
         found.programs += u32::try_from(PROGRAMS).unwrap_or(0);
     }

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use fairways_core::{Action, Event, Machine, Partition, PartitionError, PlanId, Policy, Time, run};
+use fairways_core::{
+    Action, Event, Observer, Partition, PartitionError, PlanId, Policy, Time, run,
+};
 use fairways_model::Model;
 use fairways_profiles::DemandError;
 
@@ -16,43 +18,21 @@ pub(crate) enum Undecided {
     Demand(DemandError),
 }
 
-/// The model, and the reason of the plan in force on it.
-pub(crate) struct SettledMachine {
-    model: Model,
+/// The policy's reason for the plan in force.
+#[derive(Default)]
+struct PlanReason {
     /// Plans that are not answered yet, with their reasons.
     planned: Vec<(PlanId, Cow<'static, str>)>,
-    reason: Option<Cow<'static, str>>,
+    in_force: Option<Cow<'static, str>>,
     refused: Option<PartitionError>,
 }
 
-impl SettledMachine {
-    /// A machine that stops after `span`.
-    pub(crate) fn new(mut model: Model, span: Duration) -> Self {
-        model.stop_at(Time::ZERO.after(span));
-        Self { model, planned: Vec::new(), reason: None, refused: None }
-    }
-
-    /// The partition in force at the end, and the policy's reason for it.
-    pub(crate) fn decide(
-        mut self,
-        policy: &mut dyn Policy,
-    ) -> Result<(Partition, String), Undecided> {
-        run(&mut self, policy);
-        match (self.model.failure(), self.reason) {
-            (Some(why), _) => Err(Undecided::Demand(why)),
-            (None, Some(reason)) => Ok((self.model.partition().clone(), reason.into_owned())),
-            (None, None) => Err(Undecided::NoPlan(self.refused)),
-        }
-    }
-}
-
-impl Machine for SettledMachine {
-    fn next_event(&mut self) -> Option<(Time, Event)> {
-        let next = self.model.next_event()?;
-        match &next.1 {
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for PlanReason {
+    fn event(&mut self, _: Time, event: &Event, _: &M) {
+        match event {
             Event::Applied { plan, .. } => {
                 let answered = self.planned.iter().position(|(planned, _)| planned == plan);
-                self.reason = answered.map(|index| self.planned.swap_remove(index).1);
+                self.in_force = answered.map(|index| self.planned.swap_remove(index).1);
             }
             Event::Refused { plan, why } => {
                 self.planned.retain(|(planned, _)| planned != plan);
@@ -60,13 +40,27 @@ impl Machine for SettledMachine {
             }
             _ => {}
         }
-        Some(next)
     }
 
-    fn carry_out(&mut self, action: Action<'_>) {
-        if let Action::Partition { plan, reason, .. } = &action {
+    fn action(&mut self, _: Time, action: &Action<'_>, _: &M) {
+        if let Action::Partition { plan, reason, .. } = action {
             self.planned.push((*plan, reason.clone()));
         }
-        self.model.carry_out(action);
+    }
+}
+
+/// The partition in force on the model after `span`, and the policy's reason for it.
+pub(crate) fn settled(
+    mut model: Model,
+    span: Duration,
+    policy: &mut dyn Policy,
+) -> Result<(Partition, String), Undecided> {
+    model.stop_at(Time::ZERO.after(span));
+    let mut reason = PlanReason::default();
+    run(&mut model, policy, &mut [&mut reason]);
+    match (model.failure(), reason.in_force) {
+        (Some(why), _) => Err(Undecided::Demand(why)),
+        (None, Some(reason)) => Ok((model.partition().clone(), reason.into_owned())),
+        (None, None) => Err(Undecided::NoPlan(reason.refused)),
     }
 }

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Llc, Machine, Partition, Policy, Time, WayMask};
+use fairways_core::{
+    Action, AppId, Event, Llc, Machine, Observer, Partition, Policy, Time, WayMask, run,
+};
 use fairways_lab::{classes, job};
 use fairways_model::{Model, Settings};
 use fairways_policy::lfoc::{Class, Lfoc};
@@ -58,8 +60,35 @@ impl Machine for Rough {
 const MIX: [&str; 6] =
     ["triad", "hash-join", "btree-lookup", "graph-walk", "chess", "lattice-flow"];
 
+/// The last plan of a policy, and the partition in force.
+#[derive(Default)]
+struct LastPlan {
+    planned: Partition,
+    actual: Partition,
+}
+
+impl<M: ?Sized, P: Policy + ?Sized> Observer<M, P> for LastPlan {
+    fn event(&mut self, _: Time, event: &Event, _: &M) {
+        if let Event::Applied { actual, .. } = event {
+            self.actual.clone_from(actual);
+        }
+    }
+
+    fn action(&mut self, _: Time, action: &Action<'_>, _: &M) {
+        if let Action::Partition { partition, .. } = action {
+            self.planned.clone_from(partition);
+        }
+    }
+
+    fn handled(&mut self, _: Time, event: &Event, _: &M, policy: &P) {
+        if let Event::Refused { why, .. } = event {
+            panic!("{}: {why}", policy.name());
+        }
+    }
+}
+
 /// The last plan after half a minute, and the partition in force then.
-fn last(policy: &mut dyn Policy, with_profiles: bool) -> (Partition, Partition) {
+fn last(policy: &mut dyn Policy, with_profiles: bool) -> LastPlan {
     let programs = embedded_programs();
     let ways = programs.table().ways();
     let jobs = MIX.map(|name| {
@@ -70,21 +99,9 @@ fn last(policy: &mut dyn Policy, with_profiles: bool) -> (Partition, Partition) 
     });
     let mut machine = Rough(Model::new(Settings::new(Llc::with_ways(ways)), jobs));
     machine.0.stop_at(Time::ZERO.after(Duration::from_secs(30)));
-    let (mut planned, mut actual) = (Partition::default(), Partition::default());
-    while let Some((at, event)) = machine.next_event() {
-        match &event {
-            Event::Applied { actual: in_force, .. } => actual.clone_from(in_force),
-            Event::Refused { why, .. } => panic!("{}: {why}", policy.name()),
-            _ => {}
-        }
-        policy.handle(at, &event, &mut |action| {
-            if let Action::Partition { partition, .. } = &action {
-                planned.clone_from(partition);
-            }
-            machine.carry_out(action);
-        });
-    }
-    (planned, actual)
+    let mut last = LastPlan::default();
+    run(&mut machine, policy, &mut [&mut last]);
+    last
 }
 
 #[test]
@@ -93,7 +110,7 @@ fn every_policy_continues_with_the_ways_in_force() {
         descriptor.decides != DecisionScope::Nothing && !descriptor.schedules()
     }) {
         let mut policy_under_test = by_name(policy.name).unwrap();
-        let (planned, actual) =
+        let LastPlan { planned, actual } =
             last(policy_under_test.as_mut(), policy.knows == KnowledgeSource::Profiles);
         assert_eq!(actual, rough(&planned), "{}", policy.name);
         assert_eq!(planned.placements().len(), MIX.len(), "{}", policy.name);

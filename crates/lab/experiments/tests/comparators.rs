@@ -99,7 +99,7 @@ fn kpart_measures_every_program_and_then_decides() {
     // Measured once only.
     let once = Parameters { profile_period: u64::MAX, ..Parameters::default() };
     let mut spy = Spy(KPart::new(once), Vec::new());
-    let activity = watch(&mut model, &mut spy, |_, _, _, _| ());
+    let activity = watch(&mut model, &mut spy);
     assert_eq!((activity.samplings, activity.refused), (6, 0));
     let mut sizes = vec![Vec::new(); 6];
     for (_, partition) in spy.1.iter().filter(|(reason, _)| *reason == SAMPLING) {
@@ -142,6 +142,6 @@ fn kpart_leaves_a_program_alone_in_peace() {
     let settings = fairways_model::Settings::new(Llc::with_ways(Ways::new(11).unwrap()));
     let mut model = Model::new(settings, [job(programs, 0, settings.llc.ways, 1.0)]);
     model.stop_at(Time::ZERO.after(Duration::from_secs(30)));
-    let activity = watch(&mut model, &mut KPart::default(), |_, _, _, _| ());
+    let activity = watch(&mut model, &mut KPart::default());
     assert_eq!((activity.samplings, activity.plans), (0, 1));
 }

@@ -134,7 +134,7 @@ fn history(
 
 fn watch(name: &str, machine: StaticMachine) -> (StaticMachine, String) {
     let mut witness = Witness { machine, log: String::new() };
-    run(&mut witness, by_name(name).unwrap().as_mut());
+    run(&mut witness, by_name(name).unwrap().as_mut(), &mut []);
     (witness.machine, witness.log)
 }
 

@@ -360,7 +360,8 @@ fn hot_lines_stay_where_they_may_no_longer_be_filled() {
     fn held(ways: [u32; 2], hot: &Job) -> f64 {
         let mut chip = Chip::new(settings(1), [service(open(0.5), SLO), hot.clone()]).unwrap();
         chip.stop_at(Time::ZERO.after(PERIOD * 60));
-        fairways_core::run(&mut chip, &mut DividingPolicy { ways, plan: PlanId::default() });
+        let mut policy = DividingPolicy { ways, plan: PlanId::default() };
+        fairways_core::run(&mut chip, &mut policy, &mut []);
         chip.occupancy_of(1).raw() as f64 / (1_u64 << 32) as f64
     }
     let (always, later) = (held([19, 19], &hot), held([10, 19], &hot));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairways_chip::program::named;
 use fairways_chip::{Chip, Job, PagePlacement, Scheduling, Settings, preset};
-use fairways_core::{Action, AppId, Event, Machine, Policy, Q32, ThreadId, Time, Wish};
+use fairways_core::{Action, AppId, Event, NoPolicy, Observer, Policy, Q32, ThreadId, Time, Wish};
 use fairways_lab::{ChipProtocol, compare_on_chip};
 use fairways_policy::by_name;
 use fairways_policy::cache_fair::{self, CacheFair};
@@ -34,32 +34,34 @@ fn job(name: &str) -> Job {
     Job::new(named(name).unwrap())
 }
 
-/// Runs a chip under a policy; `look` is called with each event, and again with each action that
-/// follows.
+/// What happens in a run.
+enum Happened<'a> {
+    Event(&'a Event),
+    Action(&'a Action<'a>),
+}
+
+/// Calls a closure with each event and each action.
+struct Look<F>(F);
+
+impl<M: ?Sized, P: ?Sized, F: FnMut(Time, Happened<'_>)> Observer<M, P> for Look<F> {
+    fn event(&mut self, at: Time, event: &Event, _: &M) {
+        self.0(at, Happened::Event(event));
+    }
+
+    fn action(&mut self, at: Time, action: &Action<'_>, _: &M) {
+        self.0(at, Happened::Action(action));
+    }
+}
+
+/// Runs a chip under a policy; `look` is called with each event and each action.
 fn run<P: Policy>(
     chip: &mut Chip,
     policy: &mut P,
     end: Duration,
-    mut look: impl FnMut(Time, &Event, Option<&Action<'_>>),
+    look: impl FnMut(Time, Happened<'_>),
 ) {
     chip.stop_at(Time::ZERO.after(end));
-    while let Some((at, event)) = chip.next_event() {
-        look(at, &event, None);
-        policy.handle(at, &event, &mut |action| {
-            look(at, &event, Some(&action));
-            chip.carry_out(action);
-        });
-    }
-}
-
-struct NoPolicy;
-
-impl Policy for NoPolicy {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
+    fairways_core::run(chip, policy, &mut [&mut Look(look)]);
 }
 
 fn instructions(chip: &Chip, jobs: usize) -> f64 {
@@ -89,7 +91,7 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
         let after = (0..18).map(|job| chip.account(job).minus(&before[job]));
         after.collect::<Vec<_>>()
     };
-    let stock = count(&mut |chip, end| run(chip, &mut NoPolicy, end, |_, _, _| ()));
+    let stock = count(&mut |chip, end| run(chip, &mut NoPolicy, end, |_, _| ()));
     // On this scale of time caches are cold for most of 2 ms; and with finer steps the threshold is
     // met closely (docs/policies/casc.md).
     let parameters = casc::Parameters {
@@ -101,11 +103,11 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
     let mut casc = Casc::new(parameters);
     let mut allowed: BTreeMap<AppId, Vec<u32>> = BTreeMap::new();
     let found = count(&mut |chip, end| {
-        run(chip, &mut casc, end, |at, event, action| match (event, action) {
-            (_, Some(Action::Allow { thread, cpus, .. })) => {
+        run(chip, &mut casc, end, |at, seen| match seen {
+            Happened::Action(Action::Allow { thread, cpus, .. }) => {
                 allowed.insert(thread.app, cpus.to_vec());
             }
-            (Event::QuantumGiven(slice), None) if at > Time::ZERO.after(settle) => {
+            Happened::Event(Event::QuantumGiven(slice)) if at > Time::ZERO.after(settle) => {
                 if let Some(cpus) = allowed.get(&slice.thread.app) {
                     assert!(cpus.contains(&slice.cpu), "{slice:?}, not {cpus:?}");
                 }
@@ -137,10 +139,10 @@ fn casc_neither_gains_nor_loses_with_threads_that_are_alike() {
         }
         let end = Duration::from_secs(10);
         let mut stock = chip("t1", 200 * MS, 20, jobs(name));
-        run(&mut stock, &mut NoPolicy, end, |_, _, _| ());
+        run(&mut stock, &mut NoPolicy, end, |_, _| ());
         let mut with = chip("t1", 200 * MS, 20, jobs(name));
         let mut casc = Casc::new(casc::Parameters::default());
-        run(&mut with, &mut casc, end, |_, _, _| ());
+        run(&mut with, &mut casc, end, |_, _| ());
         assert!((0..12).all(|app| casc.pcmr(ThreadId::first_of(AppId(app))).is_some()));
         let ratio = instructions(&with, 12) / instructions(&stock, 12);
         assert!((ratio - 1.0).abs() < 0.01, "{name}: {ratio}");
@@ -171,7 +173,7 @@ fn what_cache_fair_orders_is_what_threads_get() {
     }
     let (quantum, scale, end) = (20 * MS, 10, Duration::from_secs(8));
     let mut stock = chip("t1-single", quantum, scale, jobs(&names));
-    run(&mut stock, &mut NoPolicy, end, |_, _, _| ());
+    run(&mut stock, &mut NoPolicy, end, |_, _| ());
     let mut with = chip("t1-single", quantum, scale, jobs(&names));
     let published =
         cache_fair::Parameters { penalty_limit: 0, extrapolates: true, ..Default::default() };
@@ -179,9 +181,9 @@ fn what_cache_fair_orders_is_what_threads_get() {
     let (mut extra, mut turns) = ([0.0f64; 4], [0u32; 4]);
     // In the order in which they started.
     let (mut order, mut late) = (Vec::new(), 0.0f64);
-    run(&mut with, &mut policy, end, |_, event, action| match (event, action) {
-        (Event::Started { app, .. }, None) => order.push(*app),
-        (Event::QuantumGiven(slice), None) => {
+    run(&mut with, &mut policy, end, |_, seen| match seen {
+        Happened::Event(Event::Started { app, .. }) => order.push(*app),
+        Happened::Event(Event::QuantumGiven(slice)) => {
             let thread = slice.thread.app.0 as usize;
             let (ran, ordered) = (slice.ran.as_secs_f64(), slice.ordered.as_secs_f64());
             turns[thread] += 1;

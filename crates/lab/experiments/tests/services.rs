@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairways_chip::program::parse;
 use fairways_chip::service::parse_loads;
 use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
-use fairways_core::{Machine, Objective, Q32, Time, Wish};
+use fairways_core::{NoPolicy, Objective, Q32, Time, Wish};
 use fairways_lab::paper::full_bus::{STREAMS, objective_timelines};
 use fairways_lab::{ChipProtocol, ObservedChip, ServiceSummary, compare_on_chip, measure_alone};
 use fairways_policy::by_name;
@@ -40,7 +40,7 @@ fn at(ms: u64) -> Time {
 
 fn run(machine: &mut ObservedChip, end: Time) {
     machine.stop_at(end);
-    while machine.next_event().is_some() {}
+    fairways_core::run(machine, &mut NoPolicy, &mut []);
 }
 
 fn served(job: Job, ms: u64) -> ServiceSummary {

@@ -7,7 +7,7 @@ use fairways_profiles::DemandError;
 use crate::app::{JobProgress, ModelProgram, PendingEvent, Work};
 use crate::cache::CachedLines;
 use crate::job::Job;
-use crate::observe::Observer;
+use crate::observe::RandomSource;
 use crate::rates::RatesPerSecond;
 use crate::settings::Settings;
 
@@ -15,7 +15,7 @@ use crate::settings::Settings;
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) settings: Settings,
-    pub(crate) observer: Observer,
+    pub(crate) observer: RandomSource,
     pub(crate) jobs: Vec<JobProgress>,
     pub(crate) now: Time,
     pub(crate) due: EventQueue<PendingEvent>,
@@ -51,7 +51,7 @@ impl Model {
             jobs.iter().enumerate().map(|(index, record)| (record.job.at, index)).collect();
         arrivals.sort_unstable_by(|a, b| b.cmp(a));
         Self {
-            observer: Observer::new(&settings),
+            observer: RandomSource::new(&settings),
             jobs,
             now: Time::ZERO,
             due: [Event::Machine(settings.levers()).into()].into_iter().collect(),

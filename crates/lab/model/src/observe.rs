@@ -8,14 +8,14 @@ use crate::settings::Settings;
 
 /// The source of everything random.
 #[derive(Clone, Debug)]
-pub(crate) struct Observer {
+pub(crate) struct RandomSource {
     rng: Pcg64Mcg,
     noise: f64,
     lost: f64,
     refusals: f64,
 }
 
-impl Observer {
+impl RandomSource {
     pub(crate) fn new(settings: &Settings) -> Self {
         let Settings { noise, lost, refusals, seed, .. } = *settings;
         Self { rng: Pcg64Mcg::seed_from_u64(seed), noise, lost, refusals }

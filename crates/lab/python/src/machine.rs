@@ -7,19 +7,18 @@ use std::time::Duration;
 use fairways_chip::service::parse_loads;
 use fairways_chip::{Settings, preset};
 use fairways_command_kit::objective;
-use fairways_core::{Event, Machine as _, Time};
-use fairways_record::journal::Writer;
+use fairways_core::{Event, Observer, Time};
 use fairways_simulation::chip::{Profiling, TimeScale, World as ChipWorld};
 use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};
-use fairways_simulation::{Best, ENDLESS, On, SimulatedRun};
+use fairways_simulation::{Best, ENDLESS, On, RunJournal, SimulatedRun};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::CallFailure;
 use crate::mix::PyMix;
 use crate::optimum::seconds;
-use crate::policy::{Choices, MadePolicy, has_raised, raised};
+use crate::policy::{Choices, Fault, MadePolicy, has_raised, raised};
 use crate::profiles::{Profiles, ProfilesArgument};
 use crate::simulate::within;
 use crate::table::{PyTable, numbers, texts, truths, wholes};
@@ -178,6 +177,23 @@ fn if_known(slowdown: f64) -> Option<f64> {
 /// The largest size of a part of a journal, as the command has it.
 const PART_BYTES: u64 = 256 << 20;
 
+/// Shows how far a run is, and ends it when Python is interrupted or its policy has raised
+/// something.
+struct RunProgress<'a> {
+    watch: &'a WatchedWork,
+    fault: &'a Fault,
+}
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for RunProgress<'_> {
+    fn event(&mut self, at: Time, _: &Event, _: &M) {
+        self.watch.reached(at.nanos() / 1_000_000);
+    }
+
+    fn is_done(&self) -> bool {
+        self.watch.go_on().is_err() || has_raised(self.fault)
+    }
+}
+
 impl PyMachine {
     fn ran(
         &self,
@@ -229,30 +245,17 @@ impl PyMachine {
         let mut machine = run.machine();
         machine.stop_when(watch.stop().clone());
         let names = run.names();
-        let mut written = Ok(());
-        while watch.go_on().is_ok() && !has_raised(&fault) && written.is_ok() {
-            let Some((at, event)) = machine.next_event() else { break };
-            watch.reached(at.nanos() / 1_000_000);
-            written = written.and_then(|()| {
-                let Some(journal) = &mut journal else { return Ok(()) };
-                let started = match &event {
-                    Event::Started { app, .. } => machine.job(*app).and_then(|job| names.get(job)),
-                    _ => None,
-                };
-                journal.write_event(at, &event, started.map(String::as_str))
-            });
-            run.policy.handle(at, &event, &mut |action| {
-                if let (Some(journal), Ok(())) = (&mut journal, &written) {
-                    written = journal.write_action(at, &action);
-                }
-                machine.carry_out(action);
-            });
+        let mut progress = RunProgress { watch, fault: &fault };
+        let mut observers: Vec<&mut dyn Observer<_, _>> = vec![&mut progress];
+        if let Some(journal) = &mut journal {
+            observers.push(journal);
         }
-        let kept = journal.map_or(Ok(()), Writer::finish);
+        fairways_core::run(&mut machine, run.policy.as_mut(), &mut observers);
+        let kept = journal.map_or(Ok(()), RunJournal::finish);
         machine.end();
         raised(&fault)?;
         watch.go_on()?;
-        written.and(kept)?;
+        kept?;
         if let Some(why) = machine.failure(machine.now()) {
             return Err(why.into());
         }

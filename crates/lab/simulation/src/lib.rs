@@ -13,5 +13,5 @@ mod run;
 pub mod suits;
 mod world;
 
-pub use run::{Alone, Best, ENDLESS, Fare, On, Running, SimulatedRun, run_until};
+pub use run::{Alone, Best, ENDLESS, Fare, On, RunJournal, Running, SimulatedRun, run_until};
 pub use world::{Names, World, cache, promised, warn_of_promises};

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use super::clients::Clients;
 use super::losses::SharedLosses;
 use super::nri::NriTotals;
+use super::observer::HostObserver;
 use super::socket;
 
 /// The longest request, the most clients at a time, and the longest wait for a client.
@@ -72,6 +73,9 @@ impl Control {
         Ok(Self { path: path.to_owned(), listener, over: ends, thread: Some(thread) })
     }
 }
+
+/// It serves clients until the run ends.
+impl HostObserver for Control {}
 
 impl Drop for Control {
     fn drop(&mut self) {

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use fairways_host::machine::Host;
+use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
 use super::nri::NriConnection;
+use super::observer::HostObserver;
+use super::promises;
 
-/// Where it is found, beside the host.
-pub(super) struct DegradedSources {
+/// Shows it, from where it is found beside the host.
+pub(super) struct Degraded {
+    pub(super) watched: Arc<Mutex<MachineRecord>>,
+    /// The lines that are shown.
+    pub(super) shown: Vec<String>,
     /// Journals that are not written.
     pub(super) journals: Arc<Mutex<Vec<String>>>,
     /// What the policy can't find out where no plan is carried out.
@@ -21,9 +27,9 @@ pub(super) struct DegradedSources {
     pub(super) nri: Option<Arc<NriConnection>>,
 }
 
-impl DegradedSources {
+impl Degraded {
     /// All of it, a line each.
-    pub(super) fn lines(&self, host: &Host) -> Vec<String> {
+    fn lines(&self, host: &Host) -> Vec<String> {
         let mut lines = host.degraded();
         lines.extend_from_slice(&self.journals.lock());
         lines.extend(self.unmeasured.clone());
@@ -31,6 +37,17 @@ impl DegradedSources {
         lines.extend_from_slice(&self.out_of_sight);
         lines.extend(self.nri.as_ref().and_then(|nri| nri.silence()));
         lines.extend(fairways_exec_policy::given_up());
+        lines.extend(promises::beyond(&self.watched.lock().status));
         lines
+    }
+}
+
+impl HostObserver for Degraded {
+    fn turn(&mut self, host: &Host) {
+        let now = self.lines(host);
+        if now != self.shown {
+            self.watched.lock().status.degraded.clone_from(&now);
+            self.shown = now;
+        }
     }
 }

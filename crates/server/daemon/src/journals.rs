@@ -9,11 +9,13 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::moment::Moment;
 use fairways_command_kit::plain::plain;
 use fairways_core::{Action, Event, Time};
+use fairways_host::machine::Host;
 use fairways_record::journal::{Start, Writer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::error;
 
+use super::observer::{EndOfRun, HostObserver};
 use super::rules::Rules;
 use crate::config::Config;
 
@@ -107,22 +109,17 @@ impl Journals {
         Ok(Some(Writer::create(&path, policy, parameters, machine, limits, Start::GoOn)?))
     }
 
-    pub(super) fn event(&mut self, domain: u32, at: Time, event: &Event, name: Option<&str>) {
-        self.write(domain, |writer| writer.write_event(at, event, name));
-    }
-
-    pub(super) fn action(&mut self, domain: u32, at: Time, action: &Action<'_>) {
-        self.is_decided |= matches!(action, Action::Partition { .. });
-        self.write(domain, |writer| writer.write_action(at, action));
-    }
-
     /// Writes the journals to their files if a plan was decided or it is time, so that nothing is
     /// lost if this process is killed.
-    pub(super) fn settle(&mut self, at: Time) {
+    fn settle(&mut self, at: Time) {
         if self.file.is_none() || !self.is_decided && at.since(self.written) < LATEST {
             return;
         }
         (self.written, self.is_decided) = (at, false);
+        self.flush();
+    }
+
+    fn flush(&mut self) {
         let domains: Vec<u32> = self.domains.keys().copied().collect();
         domains.into_iter().for_each(|domain| self.write(domain, Writer::flush));
     }
@@ -142,11 +139,29 @@ impl Journals {
             self.fails(domain, &format!("the journal is given up: {why:#}"));
         }
     }
+}
 
-    /// Writes what is still buffered. True if every journal is whole.
-    pub(super) fn finish(mut self) -> bool {
-        let domains: Vec<u32> = self.domains.keys().copied().collect();
-        domains.into_iter().for_each(|domain| self.write(domain, Writer::flush));
-        self.trouble.lock().is_empty()
+impl HostObserver for Journals {
+    fn event(&mut self, host: &Host, domain: u32, at: Time, event: &Event) {
+        let started = match event {
+            Event::Started { app, .. } => host.name(*app),
+            _ => None,
+        };
+        self.write(domain, |writer| writer.write_event(at, event, started));
+    }
+
+    fn action(&mut self, _: &Host, domain: u32, at: Time, action: &Action<'_>) {
+        self.is_decided |= matches!(action, Action::Partition { .. });
+        self.write(domain, |writer| writer.write_action(at, action));
+    }
+
+    fn handled(&mut self, _: &Host, at: Time, _: &Event) {
+        self.settle(at);
+    }
+
+    /// Writes what is still buffered.
+    fn end(mut self: Box<Self>, run: &mut EndOfRun) {
+        self.flush();
+        run.is_journal_whole = self.trouble.lock().is_empty();
     }
 }

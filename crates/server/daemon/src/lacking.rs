@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::config::{Config, CounterSource, all_needs, lacks};
+use crate::observer::HostObserver;
 
 /// How long all windows must lack something that this host seems to count.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -90,7 +91,7 @@ impl Lacking {
     }
 
     /// Takes in an event: a window that lacks something, or has it after all.
-    pub(super) fn hear(&mut self, at: Time, event: &Event) {
+    fn hear(&mut self, at: Time, event: &Event) {
         let Event::Sampled(sample) = event else { return };
         // Single windows, long apart, show nothing of the host.
         if self.last.replace(at).is_some_and(|last| at.since(last) > PATIENCE) {
@@ -119,6 +120,12 @@ impl Lacking {
             warn!("{line}");
         }
         *self.line.lock() = line;
+    }
+}
+
+impl HostObserver for Lacking {
+    fn event(&mut self, _: &Host, _: u32, at: Time, event: &Event) {
+        self.hear(at, event);
     }
 }
 

@@ -9,6 +9,7 @@ mod cpu_waits;
 mod daemon;
 mod degraded;
 mod energy;
+mod event_log;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -23,11 +24,15 @@ mod missing;
 mod node_features;
 mod notify;
 mod nri;
+mod observer;
+mod on_trial;
 mod open;
 mod options;
+mod pace;
 mod plan_outcomes;
 mod profiled;
 mod promises;
+mod recorded;
 mod repeated;
 mod report;
 mod restore;
@@ -126,7 +131,7 @@ pub fn watch(config: Config, duration: Duration, counters: &[Counter]) -> anyhow
     let followed = daemon.follow(None, &signals);
     let totals = daemon.watched.lock().totals.clone();
     let nothing_free = daemon.nothing_free();
-    let (status, ended) = daemon.end();
+    let (status, _, ended) = daemon.end(signals.ended());
     followed?;
     Ok(Seen { status, totals, nothing_free, interrupted: signals.ended(), ended })
 }
@@ -163,7 +168,7 @@ fn look_after(
         // What a trial does is not what the policy decides.
         checked.config.journal.file = None;
         counters = on.counters();
-        checked.rules.trial = Some(on);
+        checked.rules.trial = Some(on.into());
     }
     logging::start(checked.config.log)?;
     // From here on a signal ends the daemon only after everything is restored.
@@ -176,8 +181,7 @@ fn look_after(
         daemon.count_also(&counters);
     }
     let followed = daemon.follow(Some(args), &signals);
-    let without_plan = daemon.without_plan(signals.ended());
-    let (status, ended) = daemon.end();
+    let (status, run, ended) = daemon.end(signals.ended());
     followed?;
-    Ok(Ended { status, signals, shows, without_plan, ended })
+    Ok(Ended { status, signals, shows, without_plan: run.without_plan, ended })
 }

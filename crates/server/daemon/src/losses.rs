@@ -13,10 +13,12 @@ use fairways_core::{
 };
 use fairways_host::machine::Host;
 use fairways_record::blame::{BlameReport, LATE};
-use fairways_record::status::Status;
+use fairways_record::status::{MachineRecord, Status};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::cpu_waits::{CpuReading, CpuWaits};
+use super::observer::HostObserver;
+use super::seen::show_uncounted;
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;
@@ -237,6 +239,51 @@ impl SharedLosses {
             report.with_remedies(losses.recent()).with_waits(|app| waits.wait(app), waits.stolen())
         });
         reports.filter(|report| !report.is_empty()).collect()
+    }
+}
+
+/// The losses, as the loop keeps them.
+pub(super) struct LossObserver {
+    losses: SharedLosses,
+    watched: Arc<Mutex<MachineRecord>>,
+    /// The counters that the policy reads.
+    reads: &'static [Counter],
+}
+
+impl LossObserver {
+    pub(super) const fn new(
+        losses: SharedLosses,
+        watched: Arc<Mutex<MachineRecord>>,
+        reads: &'static [Counter],
+    ) -> Self {
+        Self { losses, watched, reads }
+    }
+}
+
+impl HostObserver for LossObserver {
+    /// A client may have asked for losses since; one that asks later ends the wait.
+    fn before(&mut self, host: &mut Host) {
+        if self.losses.watch(host, self.reads) {
+            show_uncounted(host, &self.watched);
+        }
+    }
+
+    fn is_own(&mut self, host: &Host, domain: u32, at: Time, event: &Event) -> bool {
+        let mut losses = self.losses.lock();
+        if matches!(event, Event::Machine(_)) {
+            losses.read_caches(host);
+        }
+        !losses.hear(domain, at, event)
+    }
+
+    fn action(&mut self, _: &Host, domain: u32, _: Time, action: &Action<'_>) {
+        self.losses.lock().see(domain, action);
+    }
+
+    fn handled(&mut self, host: &Host, _: Time, _: &Event) {
+        if host.domains().len() != self.watched.lock().status.domains.len() {
+            self.losses.lock().read_caches(host);
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! Programs that the configuration names and that are not running.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairways_host::machine::Host;
 use fairways_programs::{Roots, Running, Wanted};
-use fairways_record::status::Unmatched;
+use fairways_record::status::{MachineRecord, Unmatched};
+use parking_lot::Mutex;
 use tracing::warn;
 
+use crate::observer::HostObserver;
 use crate::unmatched::why;
 
 /// A program that is missing for this long is logged, once.
@@ -20,9 +23,9 @@ const SELDOM: Duration = Duration::from_secs(10);
 /// there are more, a name that was meant may not be found.
 const BUDGET: Duration = Duration::from_millis(100);
 
-/// The programs that are missing now.
-#[derive(Default)]
+/// Shows the programs that are missing now.
 pub(super) struct Missing {
+    watched: Arc<Mutex<MachineRecord>>,
     shown: Vec<Unmatched>,
     /// Since when each of them is missing, and whether that was logged.
     since: Vec<(Instant, bool)>,
@@ -30,8 +33,12 @@ pub(super) struct Missing {
 }
 
 impl Missing {
+    pub(super) const fn new(watched: Arc<Mutex<MachineRecord>>) -> Self {
+        Self { watched, shown: Vec::new(), since: Vec::new(), running: None }
+    }
+
     /// The missing programs to show; `None` where it is not known which programs run.
-    pub(super) fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
+    fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
         let wanted = host.unmatched()?;
         let is_new = self.shown.len() != wanted.len()
             || self.shown.iter().zip(&wanted).any(|(shown, program)| !is_same(shown, program));
@@ -66,6 +73,17 @@ impl Missing {
             }
         }
         Some(&self.shown)
+    }
+}
+
+impl HostObserver for Missing {
+    fn turn(&mut self, host: &Host) {
+        let watched = Arc::clone(&self.watched);
+        let Some(unmatched) = self.look(host) else { return };
+        let status = &mut watched.lock().status;
+        if status.unmatched != unmatched {
+            status.unmatched = unmatched.to_vec();
+        }
     }
 }
 

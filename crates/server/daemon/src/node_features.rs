@@ -7,15 +7,19 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::input::shown;
 use fairways_command_kit::moment::Moment;
 use fairways_core::Time;
-use fairways_record::status::Status;
+use fairways_host::machine::Host;
+use fairways_record::status::{MachineRecord, Status};
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::config::is_label_value;
+use crate::observer::{EndOfRun, HostObserver};
 
 /// The namespace of the labels.
 const NAMESPACE: &str = "fairways.dev";
@@ -57,7 +61,7 @@ impl NodeFeatureFile {
     }
 
     /// Writes the file if something has changed, or it would expire.
-    pub(super) fn update(&mut self, status: &Status) {
+    fn update(&mut self, status: &Status) {
         let now = if self.keeps_baselines { features(status) } else { None };
         let is_known = self.last.as_ref().is_some_and(|(last, at)| {
             *last == now && (now.is_none() || at.elapsed() < WRITTEN_AGAIN)
@@ -82,10 +86,26 @@ impl NodeFeatureFile {
     }
 
     /// Removes the file: the node promises nothing any more.
-    pub(super) fn withdraw(&mut self) {
+    fn withdraw(&mut self) {
         if let Err(why) = remove(&self.file) {
             warn!(file = shown(&self.file), "node features can't be removed: {why}");
         }
+    }
+}
+
+/// Keeps the file as the state that people see.
+pub(super) struct NodeFeatureObserver {
+    pub(super) file: NodeFeatureFile,
+    pub(super) watched: Arc<Mutex<MachineRecord>>,
+}
+
+impl HostObserver for NodeFeatureObserver {
+    fn turn(&mut self, _: &Host) {
+        self.file.update(&self.watched.lock().status);
+    }
+
+    fn end(mut self: Box<Self>, _: &mut EndOfRun) {
+        self.file.withdraw();
     }
 }
 

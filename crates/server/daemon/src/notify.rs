@@ -139,7 +139,7 @@ impl Notify {
 
     /// Records that the loop waits for the kernel.
     pub(super) fn in_system(&self) {
-        self.pulse.is_at(At::System);
+        self.pulse.turns();
     }
 
     /// Records that the loop waits for the policy.

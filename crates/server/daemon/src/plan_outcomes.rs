@@ -1,6 +1,10 @@
 //! What became of the plans of a run, which its exit code says.
 
-use fairways_core::Event;
+use fairways_core::{Event, Time};
+use fairways_host::machine::Host;
+
+use super::observer::{EndOfRun, HostObserver};
+use crate::config::Config;
 
 /// The outcomes of all plans, and whether there were programs to plan for.
 #[derive(Debug, Default)]
@@ -12,8 +16,15 @@ pub(super) struct PlanOutcomes {
 }
 
 impl PlanOutcomes {
+    /// Follows the plans of a run that is to give out ways; `None` for another one.
+    pub(super) fn new(config: &Config) -> Option<Self> {
+        let Config { observe, dry_run, counters_only, .. } = *config;
+        let gives_none = observe || dry_run || counters_only || config.schedules();
+        (!gives_none).then(Self::default)
+    }
+
     /// Takes in an event.
-    pub(super) fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event) {
         match event {
             Event::Started { .. } => self.had_programs = true,
             Event::Applied { .. } => self.was_in_force = true,
@@ -27,7 +38,7 @@ impl PlanOutcomes {
 
     /// Why the run managed nothing, if no plan was ever in force. A run that a signal ended early
     /// may have had no time for one.
-    pub(super) fn failure(&self, was_ended: bool) -> Option<String> {
+    fn failure(&self, was_ended: bool) -> Option<String> {
         let Self { was_in_force, had_programs, refused, why } = self;
         if *was_in_force {
             return None;
@@ -39,6 +50,16 @@ impl PlanOutcomes {
                 "no plan was ever in force: {refused} refused, the last one: {why} (the log has the error)"
             )),
         }
+    }
+}
+
+impl HostObserver for PlanOutcomes {
+    fn event(&mut self, _: &Host, _: u32, _: Time, event: &Event) {
+        self.hear(event);
+    }
+
+    fn end(self: Box<Self>, run: &mut EndOfRun) {
+        run.without_plan = self.failure(run.was_ended);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use fairways_command_kit::BadInput;
 use fairways_core::{Action, Event, Policy, Time};
@@ -25,7 +26,7 @@ pub(super) struct Rules {
     pub(super) all: Value,
     domains: BTreeMap<u32, Option<Box<dyn Policy>>>,
     /// Where the policy is on trial.
-    pub(super) trial: Option<Box<dyn Trial>>,
+    pub(super) trial: Option<Rc<dyn Trial>>,
 }
 
 impl Rules {

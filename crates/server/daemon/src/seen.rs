@@ -2,7 +2,17 @@
 
 use fairways_core::{AppId, WayMask};
 use fairways_host::machine::Host;
-use fairways_record::status::{CacheWays, MachineView};
+use fairways_record::status::{CacheWays, MachineRecord, MachineView, UncountedCounter};
+use parking_lot::Mutex;
+
+/// Shows which counters are not counted, and why.
+pub(super) fn show_uncounted(host: &Host, watched: &Mutex<MachineRecord>) {
+    let mut uncounted = Vec::new();
+    for (counter, why) in host.uncounted() {
+        uncounted.push(UncountedCounter { counter: counter.name().to_owned(), why });
+    }
+    watched.lock().status.uncounted = uncounted;
+}
 
 /// This host, read when a status is made.
 pub(super) struct OfHost<'a>(pub(super) &'a Host);

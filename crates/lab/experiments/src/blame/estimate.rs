@@ -116,7 +116,7 @@ pub fn estimate(
         WatchedMix { watched, used: CpuUse::new(mix.jobs.len()), readings, occupancies };
     let mut machine = Chip::new(mix.settings, mix.jobs.clone())?;
     machine.stop_at(since.after(PROTOCOL.span));
-    run(&mut machine, &mut policy);
+    run(&mut machine, &mut policy, &mut []);
     let WatchedMix { watched, used, occupancies, .. } = policy;
     let found =
         watched.attribution.losses().zip(truth).enumerate().map(|(victim, (loss, truth))| {

@@ -243,7 +243,7 @@ pub(crate) fn run_together(
     let mut machine = ObservedChip::new(settings, jobs)?;
     machine.stop_at(warm);
     let mut worked = MeasuredChip { machine, alone, end: warm.after(protocol.span), warm: None };
-    let activity = watch(&mut worked, policy, |_, _, _, _| ());
+    let activity = watch(&mut worked, policy);
     worked.machine.chip.failure().map_or(Ok(()), Err)?;
     let after = worked.accounts();
     let before = worked.warm.take().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairways_chip::{Account, AfterRun, ChipError, Job, Settings};
 use fairways_core::{
-    Action, Curve, Event, Machine, Partition, PlanId, Profile, Q32, Time, WayMask,
+    Action, Curve, Event, Partition, PlanId, Policy, Profile, Q32, Time, WayMask, run,
 };
 use rayon::prelude::*;
 
@@ -76,6 +76,24 @@ pub fn one_by_one_if_live<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send
     }
 }
 
+/// Gives each program that starts this number of ways.
+struct FixedWays(u32);
+
+impl Policy for FixedWays {
+    fn name(&self) -> &'static str {
+        "fixed-ways"
+    }
+
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        let Event::Started { app, .. } = event else { return };
+        let mut partition = Partition::default();
+        let own = partition.add_cluster(WayMask::span(0, self.0));
+        partition.place(*app, own);
+        let (plan, reason) = (PlanId::default(), "a fixed number of ways".into());
+        act(Action::Partition { plan, partition: (&partition).into(), reason });
+    }
+}
+
 /// The rates of a program alone with `ways` ways, in the `span` after `warm_up`; times are on the
 /// policy's clock.
 ///
@@ -108,18 +126,7 @@ pub fn measure_alone(
     let mut until = |end: Time| {
         machine.forget();
         machine.stop_at(end);
-        while let Some((_, event)) = machine.next_event() {
-            let Event::Started { app, .. } = event else { continue };
-            let mut partition = Partition::default();
-            let own = partition.add_cluster(WayMask::span(0, ways));
-            partition.place(app, own);
-            let (plan, reason) = (PlanId::default(), "a fixed number of ways");
-            machine.carry_out(Action::Partition {
-                plan,
-                partition: (&partition).into(),
-                reason: reason.into(),
-            });
-        }
+        run(&mut machine, &mut FixedWays(ways), &mut []);
         machine.chip.account(0)
     };
     let warm = Time::ZERO.after(warm_up);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError, Job, Settings};
-use fairways_core::{Action, BandwidthLevel, Machine, Policy, Q32, Time};
+use fairways_core::{Action, AppId, BandwidthLevel, Observer, Policy, Q32, Time, run};
 
 /// A program in one step of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,35 @@ impl ProgramStep {
     }
 }
 
+/// What the policy has decided last about each job.
+struct LastDecisions {
+    /// The ways of the cache.
+    all: u32,
+    ways: Vec<u32>,
+    levels: Vec<Option<BandwidthLevel>>,
+    classes: Vec<Cow<'static, str>>,
+}
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for LastDecisions {
+    fn action(&mut self, _: Time, action: &Action<'_>, _: &M) {
+        match action {
+            Action::Partition { partition, .. } => {
+                let slots = self.ways.iter_mut().zip(&mut self.levels);
+                for (app, (ways, level)) in (0..).map(AppId).zip(slots) {
+                    *ways = partition.mask_of(app).map_or(self.all, |mask| mask.count());
+                    *level = partition.level_of(app);
+                }
+            }
+            Action::Classified { app, class, .. } => {
+                if let Some(slot) = self.classes.get_mut(app.0 as usize) {
+                    slot.clone_from(class);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Runs jobs, in the order in which they start, under a policy for `steps` steps; returns each
 /// job's steps. Times are the policy's.
 ///
@@ -48,9 +77,12 @@ pub fn timeline(
     let mut chip = Chip::new(settings, jobs.iter().cloned())?;
     let all = settings.chip.llc.ways.get();
     let mut moments = vec![Vec::with_capacity(steps as usize); jobs.len()];
-    let mut classes = vec![Cow::Borrowed(""); jobs.len()];
-    let mut masks = vec![all; jobs.len()];
-    let mut levels = vec![None; jobs.len()];
+    let mut decided = LastDecisions {
+        all,
+        ways: vec![all; jobs.len()],
+        levels: vec![None; jobs.len()],
+        classes: vec![Cow::Borrowed(""); jobs.len()],
+    };
     let mut before = vec![Account::default(); jobs.len()];
     fn percentile(job: &Job) -> f64 {
         let percentile =
@@ -60,26 +92,7 @@ pub fn timeline(
     let percentiles: Vec<f64> = jobs.iter().map(percentile).collect();
     for end in 1..=steps {
         chip.stop_at(Time::ZERO.after(step * end));
-        while let Some((at, event)) = chip.next_event() {
-            policy.handle(at, &event, &mut |action| {
-                match &action {
-                    Action::Partition { partition, .. } => {
-                        let slots = masks.iter_mut().zip(&mut levels);
-                        for (app, (mask, level)) in (0..).map(fairways_core::AppId).zip(slots) {
-                            *mask = partition.mask_of(app).map_or(all, |mask| mask.count());
-                            *level = partition.level_of(app);
-                        }
-                    }
-                    Action::Classified { app, class, .. } => {
-                        if let Some(slot) = classes.get_mut(app.0 as usize) {
-                            slot.clone_from(class);
-                        }
-                    }
-                    _ => {}
-                }
-                chip.carry_out(action);
-            });
-        }
+        run(&mut chip, policy, &mut [&mut decided]);
         for (job, moments) in moments.iter_mut().enumerate() {
             let now = chip.account(job);
             let counted = now.minus(&before[job]);
@@ -90,7 +103,8 @@ pub fn timeline(
             let requests = latencies.as_ref().map_or(0, |latencies| latencies.len());
             let tail = latencies.map(|histogram| histogram.value_at_percentile(percentiles[job]));
             let tail = tail.map(Duration::from_nanos);
-            let (ways, level, class) = (masks[job], levels[job], classes[job].clone());
+            let (ways, level) = (decided.ways[job], decided.levels[job]);
+            let class = decided.classes[job].clone();
             moments.push(ProgramStep { ways, level, class, counted, requests, tail });
             before[job] = now;
         }

@@ -103,7 +103,7 @@ pub fn live(
         .collect();
     let mut model = Model::new(*settings, jobs.iter().cloned());
     model.stop_after(protocol.completions as usize);
-    let activity = watch(&mut model, policy, |_, _, _, _| ());
+    let activity = watch(&mut model, policy);
     if let Some(why) = model.failure() {
         return Err(LiveError { mix: mix.name.clone(), policy: policy.name(), why });
     }

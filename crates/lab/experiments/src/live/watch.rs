@@ -1,6 +1,6 @@
 //! A mix on the machine over time, under one policy.
 
-use fairways_core::{Action, AppId, Event, Machine, Policy, Time};
+use fairways_core::{Action, AppId, Event, Machine, Observer, PlanId, Policy, Time, run};
 use fairways_model::{Model, Work};
 use fairways_policy::{kpart, lfoc};
 
@@ -84,60 +84,73 @@ impl WorkMeter for Model {
     }
 }
 
-/// Runs a machine under a policy until its events end; calls `look` after each event with the
-/// event, the machine and the policy.
-pub fn watch<M: WorkMeter, P: Policy + ?Sized>(
-    model: &mut M,
-    policy: &mut P,
-    mut look: impl FnMut(Time, &Event, &M, &P),
-) -> Activity {
-    let mut activity = Activity::default();
-    // The start of sampling, the sampled program, and the work by then. The first program of a plan
-    // of sampling mode is the sampled one.
-    let mut sampling: Option<(Time, Option<AppId>, Work)> = None;
-    // The sampled program before the last plan, which may be refused, and whether that plan began a
-    // sampling.
-    let mut before_last: (Option<Option<AppId>>, bool) = (None, false);
-    let mut last = None;
-    while let Some((at, event)) = model.next_event() {
+/// Counts a policy's activity.
+#[derive(Debug, Default)]
+struct ActivityMeter {
+    activity: Activity,
+    /// The start of sampling, the sampled program, and the work by then. The first program of a
+    /// plan of sampling mode is the sampled one.
+    sampling: Option<(Time, Option<AppId>, Work)>,
+    /// The sampled program before the last plan, which may be refused, and whether that plan began
+    /// a sampling.
+    before_last: (Option<Option<AppId>>, bool),
+    last: Option<PlanId>,
+}
+
+impl ActivityMeter {
+    /// Takes back the last plan, which was refused at the very instant at which it was made: what
+    /// it ended goes on, and what it began is void.
+    fn take_back(&mut self, at: Time, work: Work) {
+        let (app, began) = self.before_last;
+        self.sampling = app.map(|app| match self.sampling {
+            Some((since, _, work)) => (since, app, work),
+            None => (at, app, work),
+        });
+        self.activity.samplings -= u64::from(began);
+        self.last = None;
+    }
+}
+
+impl<M: WorkMeter + ?Sized, P: ?Sized> Observer<M, P> for ActivityMeter {
+    fn event(&mut self, at: Time, event: &Event, machine: &M) {
         // Answers to plans count with the plans.
-        activity.events += u64::from(!matches!(event, Event::Applied { .. }));
-        if let Event::Refused { plan, .. } = &event {
-            activity.refused += 1;
-            if last == Some(*plan) {
-                let (app, began) = before_last;
-                // The plan was made at this very instant: what it ended goes on, and what it began
-                // is void.
-                sampling = app.map(|app| match sampling {
-                    Some((since, _, work)) => (since, app, work),
-                    None => (at, app, model.work()),
-                });
-                activity.samplings -= u64::from(began);
-                last = None;
+        self.activity.events += u64::from(!matches!(event, Event::Applied { .. }));
+        if let Event::Refused { plan, .. } = event {
+            self.activity.refused += 1;
+            if self.last == Some(*plan) {
+                self.take_back(at, machine.work());
             }
         }
-        policy.handle(at, &event, &mut |action| {
-            if let &Action::Partition { plan, ref reason, ref partition } = &action {
-                activity.plans += 1;
-                let app = partition.placements().first().map(|place| place.app);
-                let before = sampling.take();
-                before_last = (before.map(|(_, app, _)| app), false);
-                last = Some(plan);
-                if [lfoc::SAMPLING, kpart::SAMPLING].contains(&&**reason) {
-                    let (since, previous, work) = before.unwrap_or((at, None, model.work()));
-                    activity.samplings += u64::from(previous != app);
-                    before_last.1 = previous != app;
-                    sampling = Some((since, app, work));
-                } else if let Some((since, _, work)) = before {
-                    activity.sampled(since, work, at, model.work());
-                }
-            }
-            model.carry_out(action);
-        });
-        look(at, &event, model, policy);
     }
-    activity.end = model.now();
-    activity.work = model.work();
+
+    fn action(&mut self, at: Time, action: &Action<'_>, machine: &M) {
+        let Action::Partition { plan, reason, partition } = action else { return };
+        self.activity.plans += 1;
+        let app = partition.placements().first().map(|place| place.app);
+        let before = self.sampling.take();
+        self.before_last = (before.map(|(_, app, _)| app), false);
+        self.last = Some(*plan);
+        if [lfoc::SAMPLING, kpart::SAMPLING].contains(&&**reason) {
+            let (since, previous, work) = before.unwrap_or_else(|| (at, None, machine.work()));
+            self.activity.samplings += u64::from(previous != app);
+            self.before_last.1 = previous != app;
+            self.sampling = Some((since, app, work));
+        } else if let Some((since, _, work)) = before {
+            self.activity.sampled(since, work, at, machine.work());
+        }
+    }
+}
+
+/// Runs a machine under a policy until its events end.
+pub fn watch<M: WorkMeter + ?Sized, P: Policy + ?Sized>(
+    machine: &mut M,
+    policy: &mut P,
+) -> Activity {
+    let mut meter = ActivityMeter::default();
+    run(machine, policy, &mut [&mut meter]);
+    let ActivityMeter { mut activity, sampling, .. } = meter;
+    activity.end = machine.now();
+    activity.work = machine.work();
     if let Some((since, _, work)) = sampling {
         activity.sampled(since, work, activity.end, activity.work);
     }

@@ -13,7 +13,7 @@ use fairways_chip::program::{Accesses, Pattern};
 use fairways_chip::{
     BandwidthLimit, Chip, ChipError, FillClass, Geometry, Job, Settings, SimulatedProgram,
 };
-use fairways_core::{Machine, Time, WayMask};
+use fairways_core::{NoPolicy, Time, WayMask};
 use rayon::prelude::*;
 
 use super::figures::{FigureError, Line, lines};
@@ -228,7 +228,7 @@ impl BandwidthTables {
         }
         let [before, after] = [1, 2].map(|times| {
             machine.stop_at(Time::ZERO.after(Duration::from_millis(times * self.millis)));
-            while machine.next_event().is_some() {}
+            fairways_core::run(&mut machine, &mut NoPolicy, &mut []);
             (0..jobs.len()).map(|job| machine.account(job)).collect::<Vec<_>>()
         });
         let counted = before.iter().zip(&after).map(|(before, after)| {

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, Geometry, PagePlacement, Settings};
-use fairways_core::{Action, Event, Machine, Policy, Time};
+use fairways_core::{Event, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+
+use crate::after_each::AfterEach;
+pub(super) use crate::after_each::RunControl;
 
 /// Solaris on a chip. It colours pages, so that a program's pages are spread over the cache's sets
 /// as evenly as possible (McDougall and Mauro, Solaris Internals, on page coloring).
@@ -23,45 +26,22 @@ pub(super) fn arrivals(seed: u64, count: usize, within: Duration) -> Vec<Time> {
     (0..count).map(|_| Time::from_nanos(at(random.next_u64(), nanos))).collect()
 }
 
-/// Whether a run continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunControl {
-    Continue,
-    /// Stops the run, for good or to continue later.
-    Stop,
-}
-
 /// Runs a chip under a policy until `look` stops the run, or until `end`; `look` is called with
 /// each event after the policy. A stopped run continues with the next call.
 pub(super) fn run<P: Policy + ?Sized>(
     chip: &mut Chip,
     policy: &mut P,
     end: Time,
-    mut look: impl FnMut(Time, &Event, &Chip, &P) -> RunControl,
+    look: impl FnMut(Time, &Event, &Chip, &P) -> RunControl,
 ) {
     chip.stop_at(end);
-    while let Some((at, event)) = chip.next_event() {
-        policy.handle(at, &event, &mut |action| chip.carry_out(action));
-        if look(at, &event, chip, policy) == RunControl::Stop {
-            return;
-        }
-    }
-}
-
-/// The operating system's own scheduler on an undivided cache: no policy.
-pub(super) struct NoPolicy;
-
-impl Policy for NoPolicy {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
+    fairways_core::run(chip, policy, &mut [&mut AfterEach::new(look)]);
 }
 
 /// Runs a chip under a policy until `end`.
 pub(super) fn run_until<P: Policy + ?Sized>(chip: &mut Chip, policy: &mut P, end: Time) {
-    run(chip, policy, end, |_, _, _, _| RunControl::Continue);
+    chip.stop_at(end);
+    fairways_core::run(chip, policy, &mut []);
 }
 
 /// The accounts of the first `jobs` jobs.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use fairways_chip::{Account, Job};
-use fairways_core::{Action, Event, Policy, Time, run};
+use fairways_core::{NoPolicy, Policy, Time, run};
 use fairways_lab::{ObservedChip, ServiceSummary, WorkCurve, one_by_one_if_live};
 use rayon::prelude::*;
 
@@ -67,7 +67,7 @@ impl Alone {
                 curve.note(at.since(Time::ZERO), &machine.account(0));
             }
         };
-        let ran = run_and_look(&mut machine, &mut Nothing, end, stop, &mut note);
+        let ran = run_and_look(&mut machine, &mut NoPolicy, end, stop, &mut note);
         if !ran.context("the run alone")? {
             return Ok(None);
         }
@@ -176,7 +176,7 @@ fn run_and_look(
         let nanos = u128::from(end.nanos()) * u128::from(look) / u128::from(looks);
         let at = Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         machine.stop_at(at);
-        run(machine, policy);
+        run(machine, policy, &mut []);
         if let Some(why) = machine.failure(machine.now()) {
             return Err(why);
         }
@@ -186,15 +186,4 @@ fn run_and_look(
         }
     }
     Ok(true)
-}
-
-/// A policy that does nothing.
-struct Nothing;
-
-impl Policy for Nothing {
-    fn name(&self) -> &'static str {
-        "nothing"
-    }
-
-    fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
 }

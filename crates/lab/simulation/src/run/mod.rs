@@ -1,6 +1,7 @@
 //! What runs on a simulated machine.
 
 mod best;
+mod journal;
 mod machine;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
 pub use best::{Alone, Best, Fare, run_until};
+pub use journal::RunJournal;
 pub use machine::Running;
 
 use crate::chip;
@@ -100,7 +102,7 @@ impl SimulatedRun {
     }
 
     /// Begins a journal of the run. `limits`: the size of a part, and how many parts are kept.
-    pub fn journal(&self, path: &Path, limits: (u64, Option<u32>)) -> anyhow::Result<Writer> {
+    pub fn journal(&self, path: &Path, limits: (u64, Option<u32>)) -> anyhow::Result<RunJournal> {
         let machine = match &self.on {
             On::Model { settings, .. } => {
                 let Settings { llc, way_bytes, mhz, noise, lost, overshoot, seed, .. } = **settings;
@@ -137,7 +139,9 @@ impl SimulatedRun {
             }
         };
         let parameters = self.parameters.clone();
-        Writer::create(path, self.policy.name(), parameters, machine, limits, Start::New)
+        let policy = self.policy.name();
+        let writer = Writer::create(path, policy, parameters, machine, limits, Start::New)?;
+        Ok(RunJournal::new(writer, self.names()))
     }
 
     /// The machine, with the programs on it: job `i` is program `i`.

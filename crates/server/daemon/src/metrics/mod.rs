@@ -19,12 +19,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fairways_core::{Event, Time};
 use fairways_host::machine::{Host, SchedulerCounts};
 use fairways_resctrl_client::{Actuator, Errors, Ids};
 use parking_lot::Mutex;
 
 use super::control::Served;
 use super::notify::Pulse;
+use super::observer::HostObserver;
 use crate::config::Listen;
 use http::{Answer, Request};
 use page::Snapshot;
@@ -89,15 +91,25 @@ impl Metrics {
         self.server.at()
     }
 
-    /// Records that the daemon manages the machine from now on.
-    pub(super) fn begun(&self) {
+    /// Records what events and actions do not report.
+    pub(super) fn see(&self, host: &Host) {
+        self.shared.see(host);
+    }
+}
+
+impl HostObserver for Metrics {
+    fn ready(&mut self) {
         self.shared.begun.store(true, Ordering::Relaxed);
     }
 
-    /// A function that records what events and actions do not report; call it with the host.
-    pub(super) fn see(&self) -> impl Fn(&Host) + 'static {
-        let shared = Arc::clone(&self.shared);
-        move |host| shared.see(host)
+    fn turn(&mut self, host: &Host) {
+        self.see(host);
+    }
+
+    fn handled(&mut self, host: &Host, _: Time, event: &Event) {
+        if !matches!(event, Event::Sampled(_) | Event::Latency(_)) {
+            self.see(host);
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 use tracing::{debug, info, warn};
 
 use crate::config::Kubernetes;
+use crate::observer::HostObserver;
 pub(super) use totals::NriTotals;
 use wishes::PodRequest;
 
@@ -122,6 +123,9 @@ impl Nri {
         Arc::clone(&self.shared)
     }
 }
+
+/// It announces containers until the run ends: those that start later do not wait for this daemon.
+impl HostObserver for Nri {}
 
 impl Drop for Nri {
     fn drop(&mut self) {

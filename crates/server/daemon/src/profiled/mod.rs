@@ -7,11 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairways_core::{AppId, Counter, Counters, Partition, WayMask, Ways};
+use fairways_core::{AppId, Counter, Counters, Event, Levers, Partition, Time, WayMask, Ways};
+use fairways_host::machine::Host;
 use fairways_perf::{Source, Target};
 use fairways_profiles::{ProfiledProgram, ProgramCatalog, divide};
 use parking_lot::Mutex;
+use tracing::warn;
 
+use crate::observer::HostObserver;
 pub(super) use turns::ByTurns;
 
 /// Core cycles per second of a running program.
@@ -76,15 +79,17 @@ impl Profiled {
         })))
     }
 
-    /// Adds a domain whose cache has `ways` ways; false if no profile covers that number.
-    pub(super) fn domain(&self, domain: u32, ways: Ways) -> bool {
+    /// Adds a domain whose cache has `ways` ways.
+    fn domain(&self, domain: u32, ways: Ways) {
         let shared = &mut *self.0.lock();
         shared.domains.insert(domain, Domain { ways, places: BTreeMap::new() });
-        ways <= shared.programs.table().ways()
+        if ways > shared.programs.table().ways() {
+            warn!(domain, ways = ways.get(), "no profile covers this number of ways");
+        }
     }
 
     /// Records that a program runs in a domain.
-    pub(super) fn started(&self, domain: u32, app: AppId) {
+    fn started(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
         if let Some(Domain { ways, places }) = shared.domains.get_mut(&domain) {
             let table = shared.programs.table();
@@ -97,7 +102,7 @@ impl Profiled {
     }
 
     /// Records that a program runs in a domain no longer.
-    pub(super) fn exited(&self, domain: u32, app: AppId) {
+    fn exited(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
         if let Some(Domain { places, .. }) = shared.domains.get_mut(&domain) {
             places.remove(&app);
@@ -106,13 +111,25 @@ impl Profiled {
     }
 
     /// Records the plan in force.
-    pub(super) fn plan(&self, domain: u32, partition: &Partition) {
+    fn plan(&self, domain: u32, partition: &Partition) {
         let shared = &mut *self.0.lock();
         if let Some(Domain { ways, places }) = shared.domains.get_mut(&domain) {
             for (app, place) in places {
                 place.mask = partition.mask_of(*app).unwrap_or(WayMask::full(*ways));
             }
             shared.share(domain, Instant::now());
+        }
+    }
+}
+
+impl HostObserver for Profiled {
+    fn event(&mut self, _: &Host, domain: u32, _: Time, event: &Event) {
+        match event {
+            Event::Machine(Levers { llc, .. }) => self.domain(domain, llc.ways),
+            Event::Started { app, .. } => self.started(domain, *app),
+            Event::Exited { app } => self.exited(domain, *app),
+            Event::Applied { actual, .. } => self.plan(domain, actual),
+            _ => {}
         }
     }
 }
@@ -245,7 +262,7 @@ mod tests {
         let (name, cgroup, threads) = ("hash-join.1".to_owned(), None, Vec::new());
         assert!(names.iter().any(|name| name == "hash-join"));
         profiled.begin(&Target { app, name, cgroup, threads });
-        assert!(profiled.domain(0, Ways::new(11).unwrap()));
+        profiled.domain(0, Ways::new(11).unwrap());
         profiled.started(0, app);
         let rate = |profiled: &Profiled| {
             let shared = profiled.0.lock();

@@ -1,5 +1,6 @@
 //! `fairways run`: programs under a policy, reported as it goes.
 
+mod printed;
 mod stepped;
 mod summary;
 
@@ -11,15 +12,15 @@ use std::time::Duration;
 
 use fairways_attribution::{Attribution, MemoryLatency, WatchedPolicy};
 use fairways_command_kit::Interrupted;
-use fairways_core::{AppId, Event, Machine, Policy as _, Time};
+use fairways_core::{AppId, Event, Observer, Policy as _, Time};
 use fairways_lab::blame::memory_latency;
 use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::blame::BlameReport;
-use fairways_record::journal::Writer;
 use fairways_record::trial::{Trial, Tried};
-use fairways_simulation::{On, Running, SimulatedRun};
+use fairways_simulation::{On, RunJournal, SimulatedRun};
 
+use printed::Printed;
 pub(crate) use stepped::Stepped;
 
 /// What is printed of a run.
@@ -52,13 +53,21 @@ pub(crate) fn run(
     let mut journal = journal.map(|file| run.journal(&file.path, file.limits)).transpose()?;
     let mut machine = run.machine();
     machine.stop_when(Arc::clone(&stop));
-    let mut report =
-        (format == RunFormat::Events).then(|| Report::new(run.ways(), run.names(), out));
-    let followed = follow(&mut machine, &mut run, &stop, &mut report, &mut journal);
-    drop(report);
-    let kept = journal.map_or(Ok(()), Writer::finish);
+    let mut printed = (format == RunFormat::Events)
+        .then(|| Printed::new(Report::new(run.ways(), run.names(), out)));
+    let mut interruption = Interruption(&stop);
+    let mut observers: Vec<&mut dyn Observer<_, _>> = vec![&mut interruption];
+    if let Some(journal) = &mut journal {
+        observers.push(journal);
+    }
+    if let Some(printed) = &mut printed {
+        observers.push(printed);
+    }
+    fairways_core::run(&mut machine, run.policy.as_mut(), &mut observers);
+    let printed = printed.map_or(Ok(()), Printed::finish).map_err(anyhow::Error::from);
+    let kept = journal.map_or(Ok(()), RunJournal::finish);
     machine.end();
-    let summary = followed.and(kept).and_then(|()| {
+    let summary = printed.and(kept).and_then(|()| {
         let end = machine.now();
         machine.failure(end).map_or(Ok(()), Err)?;
         summary::summary(&run, &machine, end, &stop)
@@ -90,13 +99,9 @@ pub(crate) fn tried(
     machine.stop_at(Time::ZERO.after(takes * 2));
     let policy = run.policy.name().to_owned();
     let mut tried = on.of(0, std::mem::replace(&mut run.policy, Box::new(Stock::default())));
-    while !stop.load(Ordering::Relaxed) {
-        let Some((at, event)) = machine.next_event() else { break };
-        tried.handle(at, &event, &mut |action| machine.carry_out(action));
-        if on.follow(at) {
-            break;
-        }
-    }
+    let observers: &mut [&mut dyn Observer<_, _>] =
+        &mut [&mut Interruption(&stop), &mut TrialProgress { on, is_over: false }];
+    fairways_core::run(&mut machine, tried.as_mut(), observers);
     machine.end();
     run.remark();
     if let Some(why) = machine.failure(machine.now()) {
@@ -120,10 +125,7 @@ pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<B
     let since = Time::ZERO.after(since);
     let policy = std::mem::replace(&mut run.policy, Box::new(Stock::default()));
     let mut watched = WatchedPolicy::new(policy, Attribution::new(latency, since));
-    while !stop.load(Ordering::Relaxed) {
-        let Some((at, event)) = machine.next_event() else { break };
-        watched.handle(at, &event, &mut |action| machine.carry_out(action));
-    }
+    fairways_core::run(&mut machine, &mut watched, &mut [&mut Interruption(&stop)]);
     machine.end();
     run.remark();
     if stop.load(Ordering::Relaxed) {
@@ -150,49 +152,29 @@ fn idle_latency(run: &SimulatedRun) -> Option<MemoryLatency> {
     }
 }
 
-/// Runs the machine to its end, or until the user has seen enough.
-fn follow(
-    machine: &mut Running,
-    run: &mut SimulatedRun,
-    stop: &AtomicBool,
-    report: &mut Option<Report<'_>>,
-    journal: &mut Option<Writer>,
-) -> anyhow::Result<()> {
-    let names = run.names();
-    while !stop.load(Ordering::Relaxed) {
-        let Some((at, event)) = machine.next_event() else { break };
-        if let Some(journal) = journal {
-            let started = match &event {
-                Event::Started { app, .. } => machine.job(*app).and_then(|job| names.get(job)),
-                _ => None,
-            };
-            journal.write_event(at, &event, started.map(String::as_str))?;
-        }
-        if let Some(report) = report {
-            report.event(at, &event, |app| machine.job(app))?;
-        }
-        let mut said = Ok(());
-        run.policy.handle(at, &event, &mut |action| {
-            let mut say = || -> anyhow::Result<()> {
-                if let Some(journal) = journal {
-                    journal.write_action(at, &action)?;
-                }
-                if let Some(report) = report {
-                    report.action(at, &action)?;
-                }
-                Ok(())
-            };
-            if said.is_ok() {
-                said = say();
-            }
-            machine.carry_out(action);
-        });
-        said?;
-        if let Some(report) = report {
-            report.numbers(at)?;
-        }
+/// Ends a run once the user has seen enough.
+struct Interruption<'a>(&'a AtomicBool);
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for Interruption<'_> {
+    fn is_done(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
-    Ok(())
+}
+
+/// Shows how far a trial is, and ends its run once it has found out everything.
+struct TrialProgress<'a> {
+    on: &'a dyn Trial,
+    is_over: bool,
+}
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for TrialProgress<'_> {
+    fn handled(&mut self, at: Time, _: &Event, _: &M, _: &P) {
+        self.is_over = self.on.follow(at);
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_over
+    }
 }
 
 /// How many instructions each program of a simulated machine runs between two times, with a
@@ -204,7 +186,8 @@ pub(crate) fn fixed(
     from: std::time::Duration,
     to: std::time::Duration,
 ) -> Vec<f64> {
-    use fairways_core::{Action, PlanId};
+    use fairways_core::{Action, Machine as _, PlanId};
+    use fairways_simulation::Running;
     run.endless();
     let mut machine = run.machine();
     machine.stop_at(Time::ZERO.after(to));

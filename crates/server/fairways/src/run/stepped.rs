@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fairways_attribution::RecentAttribution;
-use fairways_core::{AppId, Machine as _, Time, WayMask};
+use fairways_core::{Action, AppId, Event, Observer, Time, WayMask, step};
 use fairways_record::blame::{BlameReport, LATE};
 use fairways_record::status::{
     CacheWays, MachineRecord, MachineView, SCHEMA, Status, WholeMachine,
@@ -17,10 +17,30 @@ use super::idle_latency;
 pub(crate) struct Stepped {
     run: SimulatedRun,
     machine: Running,
+    recorded: StepRecord,
+}
+
+/// What is shown of a run.
+struct StepRecord {
     names: Vec<String>,
     seen: Whole,
     watched: MachineRecord,
     losses: RecentAttribution,
+}
+
+impl<P: ?Sized> Observer<Running, P> for StepRecord {
+    fn event(&mut self, at: Time, event: &Event, machine: &Running) {
+        self.losses.handle(at, event);
+        let name = |app: AppId| {
+            let name = machine.job(app).and_then(|job| self.names.get(job)).cloned();
+            name.unwrap_or_else(|| format!("program {}", app.0))
+        };
+        self.watched.record_event(0, at, event, &self.seen, name);
+    }
+
+    fn action(&mut self, _: Time, action: &Action<'_>, _: &Running) {
+        self.watched.record_action(0, action, &self.seen);
+    }
 }
 
 /// A simulated cache, of which every way is given out.
@@ -66,7 +86,7 @@ impl Stepped {
         });
         let (names, seen) = (run.names(), Whole(CacheWays { all, offered: all, way_bytes }));
         let losses = RecentAttribution::new(idle_latency(&run), Time::ZERO, LATE);
-        Self { run, machine, names, seen, watched, losses }
+        Self { run, machine, recorded: StepRecord { names, seen, watched, losses } }
     }
 }
 
@@ -76,27 +96,16 @@ impl fairways_top::WatchedMachine for Stepped {
     }
 
     fn step(&mut self) -> Option<Time> {
-        let (at, event) = self.machine.next_event()?;
-        let Self { run, machine, names, seen, watched, losses } = self;
-        losses.handle(at, &event);
-        let name = |app: AppId| {
-            let name = machine.job(app).and_then(|job| names.get(job)).cloned();
-            name.unwrap_or_else(|| format!("program {}", app.0))
-        };
-        watched.record_event(0, at, &event, seen, name);
-        run.policy.handle(at, &event, &mut |action| {
-            watched.record_action(0, &action, seen);
-            machine.carry_out(action);
-        });
-        Some(at)
+        step(&mut self.machine, self.run.policy.as_mut(), &mut [&mut self.recorded])
     }
 
     fn record(&self) -> &MachineRecord {
-        &self.watched
+        &self.recorded.watched
     }
 
     fn losses(&self) -> BlameReport {
-        BlameReport::of_late(&self.losses, &self.watched.status, 0, self.machine.now())
+        let StepRecord { watched, losses, .. } = &self.recorded;
+        BlameReport::of_late(losses, &watched.status, 0, self.machine.now())
     }
 
     fn end(&mut self) -> Option<anyhow::Error> {

@@ -94,14 +94,10 @@ pub struct Host {
     state: HostState,
     stop: Option<Arc<AtomicBool>>,
     stop_at: Option<Time>,
-    on_turn: Option<OnTurn>,
     /// See [`Self::changes`].
     changes: u64,
     announcements: Announcements,
 }
-
-/// A function to which the host is shown time and again.
-type OnTurn = Box<dyn FnMut(&Host)>;
 
 impl Host {
     /// A host of these parts, which manages these programs.
@@ -124,7 +120,6 @@ impl Host {
             state,
             stop: None,
             stop_at: None,
-            on_turn: None,
             changes: 0,
             announcements: Announcements::default(),
         })
@@ -157,12 +152,6 @@ impl Host {
     /// Nothing more is reported from that time on.
     pub fn stop_at(&mut self, time: Time) {
         self.stop_at = Some(time);
-    }
-
-    /// Shows the host before each look at what happened, whether or not anything did: at least
-    /// about once a minute.
-    pub fn on_turn(&mut self, turn: impl FnMut(&Self) + 'static) {
-        self.on_turn = Some(Box::new(turn));
     }
 
     /// A number that grows whenever something of the host may have changed that can be shown,

@@ -14,14 +14,20 @@ impl Host {
     /// What happened next, when, and in which domain; `None` once nothing more will happen: it was
     /// [to stop](Self::stop_when), or [failed](Self::failure).
     pub fn next_event(&mut self) -> Option<(Time, u32, Event)> {
+        self.next_event_showing(&mut |_| ())
+    }
+
+    /// Like [`next_event`](Self::next_event), and shows the host to `turn` before each look at what
+    /// happened, whether or not anything did: at least about once a minute.
+    pub fn next_event_showing(
+        &mut self,
+        turn: &mut dyn FnMut(&Self),
+    ) -> Option<(Time, u32, Event)> {
         loop {
             if let Some((domain, event)) = self.next_due() {
                 return Some((self.state.agenda.now(), domain, event));
             }
-            if let Some(mut turn) = self.on_turn.take() {
-                turn(self);
-                self.on_turn = Some(turn);
-            }
+            turn(self);
             if !self.state.agenda.has_rung() {
                 self.take_announcements();
             }

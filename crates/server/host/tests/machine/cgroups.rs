@@ -1,6 +1,6 @@
 //! Programs that are cgroups, in a hierarchy of plain files.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -111,10 +111,8 @@ fn threads_stay_in_their_class_while_they_cannot_be_listed() {
     let threads = cgroup.join("cgroup.threads");
     fs::remove_file(&threads).unwrap();
     fs::create_dir(&threads).unwrap();
-    let turns = Rc::new(RefCell::new(0));
-    let counted = Rc::clone(&turns);
-    host.on_turn(move |_| *counted.borrow_mut() += 1);
-    until(&mut host, |_| *turns.borrow() > 50);
+    let turns = Cell::new(0);
+    until_showing(&mut host, &mut |_| turns.set(turns.get() + 1), |_| turns.get() > 50);
     assert_eq!(placed(), format!("{}\n", sleeper.id()));
 
     fs::remove_dir(&threads).unwrap();

@@ -6,7 +6,6 @@ use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{
@@ -178,11 +177,20 @@ pub(crate) fn applied(domain: u32, event: &Event) -> Option<(u32, PlanId, Partit
 }
 
 /// Goes on until this is so, without any event.
-pub(crate) fn until(host: &mut Host, mut is_so: impl FnMut(&Host) -> bool) {
+pub(crate) fn until(host: &mut Host, is_so: impl FnMut(&Host) -> bool) {
+    until_showing(host, &mut |_| (), is_so);
+}
+
+/// The same, and shows the host on each turn.
+pub(crate) fn until_showing(
+    host: &mut Host,
+    turn: &mut dyn FnMut(&Host),
+    mut is_so: impl FnMut(&Host) -> bool,
+) {
     let steps = (1..=120).map(|step| Time::ZERO.after(step * Duration::from_millis(500)));
     for at in steps {
         host.stop_at(at);
-        let event = host.next_event();
+        let event = host.next_event_showing(turn);
         assert!(event.is_none() && host.failure().is_none(), "{event:?} {:?}", host.failure());
         if is_so(host) {
             return;
@@ -330,18 +338,17 @@ fn turns_are_shown_though_nothing_happens() {
     let sleeper = Sleeper::start(0);
     let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
     all_started(&mut host, 1);
-    let others = Rc::new(RefCell::new(Vec::new()));
-    let seen = Rc::clone(&others);
+    let others = RefCell::new(Vec::new());
     let foreign = bench.emulator.dir().join("mon_groups/theirs");
-    host.on_turn(move |host| {
-        let mut seen = seen.borrow_mut();
+    let mut turn = |host: &Host| {
+        let mut seen = others.borrow_mut();
         if seen.len() == 5 {
             fs::create_dir(&foreign).unwrap();
         }
         seen.push(host.actuator().unwrap().rmids().unwrap().others);
-    });
+    };
     // What is nobody's is seen once a second.
-    until(&mut host, |_| {
+    until_showing(&mut host, &mut turn, |_| {
         let others = others.borrow();
         others.len() > 20 && others.last() > others.first()
     });

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError};
-use fairways_core::{Machine, Time, WayMask};
+use fairways_core::{NoPolicy, Time, WayMask};
 use fairways_policy::cache_fair::{DataPoint, fair_miss_rate};
 use fairways_policy::regression::least_squares;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use super::setup::{TABLE_2, chip, q32};
 use super::{Setting, claims};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
-use crate::paper::turns::{mean, median, solaris_settings};
+use crate::paper::turns::{mean, median, run_until, solaris_settings};
 
 /// The warm-up of a pair, and the time in which it is counted.
 const WARM: Duration = Duration::from_millis(50);
@@ -43,8 +43,8 @@ fn pair(
         chip.fill_by_cpu(vec![WayMask::span(0, half), WayMask::span(half, half)]);
     }
     let [before, after] = [WARM, WARM + SPAN].map(|time| {
-        chip.stop_at(Time::ZERO.after(time / setting.time_scale.min(4)));
-        while chip.next_event().is_some() {}
+        let end = Time::ZERO.after(time / setting.time_scale.min(4));
+        run_until(&mut chip, &mut NoPolicy, end);
         [chip.account(0), chip.account(1)]
     });
     Ok([0, 1].map(|core| {

@@ -5,14 +5,14 @@ use std::time::Duration;
 use fairways_chip::{
     Chip, ChipError, Geometry, Job, Scheduling, SchedulingClass, Settings, preset,
 };
-use fairways_core::{AppId, Policy, Q32, ThreadId, Time, WayMask, Wish};
+use fairways_core::{AppId, NoPolicy, Policy, Q32, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::{Setting, claims};
 use crate::paper::ClaimName;
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
-    NoPolicy, RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
+    RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
 };
 
 /// Table 2: the principal, its co-runners in the fast and in the slow schedule, and their claim.

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError};
-use fairways_core::{Machine, Time};
+use fairways_core::{NoPolicy, Time};
 use rayon::prelude::*;
 
 use super::setup::{TABLE_2, chip};
 use super::{Setting, claims};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
-use crate::paper::turns::{least, most, solaris_settings};
+use crate::paper::turns::{least, most, run_until, solaris_settings};
 
 /// The windows of a run.
 const WINDOWS: u32 = 6;
@@ -31,8 +31,7 @@ fn windows(name: &'static str, setting: Setting) -> Result<Vec<Account>, ChipErr
     let window = Duration::from_millis(400) / setting.time_scale;
     let mut counted = Vec::new();
     for number in 1..=WINDOWS {
-        chip.stop_at(Time::ZERO.after(window * number));
-        while chip.next_event().is_some() {}
+        run_until(&mut chip, &mut NoPolicy, Time::ZERO.after(window * number));
         counted.push(chip.account(0));
     }
     Ok(counted.windows(2).map(|pair| pair[1].minus(&pair[0])).collect())

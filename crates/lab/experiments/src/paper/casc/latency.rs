@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use fairways_chip::program::{Accesses, Mixture, MixturePart};
 use fairways_chip::{CacheShape, Chip, ChipError, Geometry, Job, SimulatedProgram};
-use fairways_core::{Machine, Time};
+use fairways_core::{NoPolicy, Time};
 use rayon::prelude::*;
 
 use super::setup::{SIZES, chip};
 use super::{Setting, claims};
 use crate::paper::programs::BenchProgram;
-use crate::paper::turns::{Stretch, accounts, least, most, solaris_settings};
+use crate::paper::turns::{Stretch, accounts, least, most, run_until, solaris_settings};
 use crate::paper::{ClaimName, Findings};
 
 /// The paper's load is "a multithreaded SPEC CPU2000 workload".
@@ -27,8 +27,7 @@ fn count(chip: Geometry, seed: u64, jobs: Vec<Job>, span: Duration) -> Result<St
     let count = jobs.len();
     let mut chip = Chip::new(solaris_settings(chip, seed), jobs)?;
     let [before, after] = [span / 2, span].map(|end| {
-        chip.stop_at(Time::ZERO.after(end));
-        while chip.next_event().is_some() {}
+        run_until(&mut chip, &mut NoPolicy, Time::ZERO.after(end));
         accounts(&chip, count)
     });
     Ok(Stretch::between(&before, &after, span.as_secs_f64() / 2.0))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Geometry, Job, Scheduling, Settings};
-use fairways_core::{Action, Event, Policy, Q32, Time};
+use fairways_core::{Action, Event, NoPolicy, Policy, Q32, Time};
 use fairways_policy::casc::{Casc, Parameters};
 use rayon::prelude::*;
 
@@ -11,9 +11,7 @@ use super::setup::{chip, time_sharing};
 use super::{Setting, claims};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
-use crate::paper::turns::{
-    NoPolicy, RunControl, accounts, arrivals, run, run_until, solaris_settings,
-};
+use crate::paper::turns::{RunControl, accounts, arrivals, run, run_until, solaris_settings};
 
 /// The paper's load is twelve SPEC CPU2000 benchmarks that it does not name.
 const LOAD: [&str; 12] = [

@@ -5,13 +5,13 @@ use std::time::Duration;
 use fairways_chip::{
     Chip, ChipError, Geometry, Job, Scheduling, SchedulingClass, Settings, preset,
 };
-use fairways_core::{AppId, CoRun, Event, ThreadId, Time};
+use fairways_core::{AppId, CoRun, Event, NoPolicy, ThreadId, Time};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
 use super::stores::StoreCounting;
 use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
-    NoPolicy, RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
+    RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
 };
 
 /// The benchmarks (§5.2), with six threads each.

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Job};
-use fairways_core::{Machine, Time};
+use fairways_core::Time;
 use rayon::prelude::*;
 
 use super::claims;
@@ -177,9 +177,7 @@ fn requests(
     let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
     let mut instructions_at = |end: Time| {
         chip.stop_at(end);
-        while let Some((at, event)) = chip.next_event() {
-            policy.handle(at, &event, &mut |action| chip.carry_out(action));
-        }
+        fairways_core::run(&mut chip, policy.as_mut(), &mut []);
         chip.account(0).instructions as f64
     };
     let begin = Time::ZERO.after(ROUND * rounds);

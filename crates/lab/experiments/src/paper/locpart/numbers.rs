@@ -43,7 +43,7 @@ fn example() -> [u32; 4] {
         llc,
         [8, 4, 4, 4].map(|ways| (None, Wish { baseline_ways: Some(ways), ..Wish::default() })),
     );
-    run(&mut machine, &mut Static::default());
+    run(&mut machine, &mut Static::default(), &mut []);
     let mask = |app| machine.partition()?.0.mask_of(AppId(app));
     [0, 1, 2, 3].map(|app| mask(app).map_or(0, |mask| mask.count()))
 }
