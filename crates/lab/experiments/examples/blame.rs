@@ -1,16 +1,17 @@
 //! Which program slows which, on a simulated chip: the truth, by taking each neighbour away in
 //! turn, and how near an attribution comes to it (docs/blame.md).
 //!
-//! `cargo run --release -p fairways-lab --example blame -- truth SEED SIZE... > truth.csv`: what is
-//! true of mixes of these sizes; an hour.
+//! `cargo run --release -p fairways-experiments --example blame -- truth SEED SIZE... > truth.csv`:
+//! what is true of mixes of these sizes; an hour.
 //!
-//! `cargo run --release -p fairways-lab --example blame -- compare truth.csv`: what is found.
+//! `cargo run --release -p fairways-experiments --example blame -- compare truth.csv`: what is
+//! found.
 
 #![allow(clippy::print_stdout)]
 
 use std::io::{self, Write as _};
 
-use fairways_lab::blame::{
+use fairways_experiments::blame::{
     BlameAccuracy, OBSERVED_POLICIES, Readings, VictimTruth, accuracy_of_blame, estimate,
     mixes_on_chip, truth,
 };

@@ -1,11 +1,11 @@
 //! How well dCat keeps its guarantee: random mixes on the model, under dCat and with the baselines
 //! of the workloads.
 //!
-//! `cargo run --release -p fairways-lab --example dcat_guarantee [-- MIXES]`
+//! `cargo run --release -p fairways-experiments --example dcat_guarantee [-- MIXES]`
 #![allow(clippy::print_stdout)]
 
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::on_model_mixes;
+use fairways_experiments::guarantee::on_model_mixes;
 use fairways_model::Settings;
 use fairways_policy::dcat::{Dcat, Parameters};
 use fairways_profiles::embedded;

@@ -1,7 +1,7 @@
 //! LFOC's first early stop: the paper's, a miss-rate threshold, and ours, which also uses stalls
 //! (docs/decisions.md, LFOC 10).
 //!
-//! `cargo run --release -p fairways-lab --example early_stop [-- PROFILES.csv PHASES.csv]`
+//! `cargo run --release -p fairways-experiments --example early_stop [-- PROFILES.csv PHASES.csv]`
 
 #![allow(clippy::print_stdout)]
 
@@ -10,7 +10,7 @@ mod programs;
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
-use fairways_lab::{LiveOutcome, Protocol, accuracy, draw_workloads, live, random_mixes};
+use fairways_experiments::{LiveOutcome, Protocol, accuracy, draw_workloads, live, random_mixes};
 use fairways_model::Settings;
 use fairways_policy::dunn::Dunn;
 use fairways_policy::lfoc::{Lfoc, Parameters};

@@ -2,8 +2,8 @@
 //! policies that learn, too. The programs are every stream of `corpus/streams`, by name, and MLOAD
 //! and MLR (dCat §5); mixes of 4, 6 and 8 in turn are drawn from them by seed.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_chip [-- MIXES [SEED [NUMBER…]]]`,
-//! where the numbers choose some of the mixes.
+//! `cargo run --release -p fairways-experiments --example fairways_chip [-- MIXES [SEED
+//! [NUMBER…]]]`, where the numbers choose some of the mixes.
 
 #![allow(clippy::print_stdout)]
 
@@ -12,7 +12,7 @@ mod chip_programs;
 use std::time::Duration;
 
 use fairways_chip::{Job, Settings, preset};
-use fairways_lab::{ChipProtocol, compare_on_chip};
+use fairways_experiments::{ChipProtocol, compare_on_chip};
 use fairways_policy::by_name;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,7 +1,8 @@
 //! What `fairways` gives up of fairness for throughput, on mixes drawn by seed: beside published
 //! policies, and beside the least unfairness.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_exchange -- PROFILES.csv [SEED [MIXES]]`
+//! `cargo run --release -p fairways-experiments --example fairways_exchange -- PROFILES.csv [SEED
+//! [MIXES]]`
 //!
 //! `embedded` stands for the embedded profiles. The cache has as many ways as the profiles. There
 //! are MIXES mixes of each size, at random, and as many of which a third of the programs streams.
@@ -11,7 +12,7 @@
 use std::error::Error;
 
 use fairways_core::{Llc, Policy};
-use fairways_lab::{ComparisonSettings, compare, random_mixes, streaming_mixes};
+use fairways_experiments::{ComparisonSettings, compare, random_mixes, streaming_mixes};
 use fairways_optimum::{Goal, Problem, SharingKind, solve};
 use fairways_policy::by_name;
 use fairways_policy::fairways::{Fairways, Parameters};

@@ -1,12 +1,13 @@
 //! How well `fairways` keeps promises of ways: random mixes on the model and on a small chip, as
 //! those of `dcat_guarantee`, under the policy and with the promised ways.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_guarantee [-- MIXES [CHIP_MIXES]]`
+//! `cargo run --release -p fairways-experiments --example fairways_guarantee [-- MIXES
+//! [CHIP_MIXES]]`
 #![allow(clippy::print_stdout)]
 
 use fairways_chip::preset;
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::{PromiseOutcome, on_chip, on_model_mixes, random_promises};
+use fairways_experiments::guarantee::{PromiseOutcome, on_chip, on_model_mixes, random_promises};
 use fairways_model::Settings;
 use fairways_policy::fairways::Fairways;
 use fairways_profiles::embedded;

@@ -5,7 +5,7 @@
 //! closed loop, an objective of 1.5 to 2.5 times its 99th percentile alone at that load, and two or
 //! three batch programs, of every stream of `corpus/streams`, MLOAD and MLR (dCat §5).
 //!
-//! `cargo run --release -p fairways-lab --example fairways_objectives [-- MIXES [SEED]]`
+//! `cargo run --release -p fairways-experiments --example fairways_objectives [-- MIXES [SEED]]`
 
 #![allow(clippy::print_stdout)]
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 use fairways_chip::service::parse_loads;
 use fairways_chip::{Job, Settings, preset};
 use fairways_core::{Objective, Q32, Wish};
-use fairways_lab::{ChipProtocol, ServiceSummary, compare_on_chip, measure_alone};
+use fairways_experiments::{ChipProtocol, ServiceSummary, compare_on_chip, measure_alone};
 use fairways_policy::by_name;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

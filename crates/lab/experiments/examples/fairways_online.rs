@@ -1,14 +1,15 @@
 //! How fair `fairways`, LFOC and LFOC+ are without profiles, over an optimum that knows the profile
 //! of each phase at every moment, and what finding out costs.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_online [-- PROFILES.csv PHASES.csv]`
+//! `cargo run --release -p fairways-experiments --example fairways_online [-- PROFILES.csv
+//! PHASES.csv]`
 
 #![allow(clippy::print_stdout)]
 
 mod programs;
 
 use fairways_core::Llc;
-use fairways_lab::{PhasedRuns, Protocol, draw_workloads, informed, live, phase_changes};
+use fairways_experiments::{PhasedRuns, Protocol, draw_workloads, informed, live, phase_changes};
 use fairways_model::Settings;
 use fairways_policy::by_name;
 use fairways_policy::fairways::{Fairways, Parameters};

@@ -1,8 +1,8 @@
 //! `fairways` on programs that change their phases, beside LFOC and no partitioning: LFOC's runs
 //! and phases (§5), and shorter ones.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_phases -- PROFILES.csv PHASES.csv [SEED
-//! [MIXES [NAME=VALUE...]]]`
+//! `cargo run --release -p fairways-experiments --example fairways_phases -- PROFILES.csv
+//! PHASES.csv [SEED [MIXES [NAME=VALUE...]]]`
 //!
 //! Of a mix, a quarter or half of the programs have phases. The rest are parameters of `fairways`,
 //! `noise=0.02`, which windows have, and `profiles=known`: both policies get profiles, of whole
@@ -14,7 +14,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
-use fairways_lab::{Protocol, live};
+use fairways_experiments::{Protocol, live};
 use fairways_model::Settings;
 use fairways_policy::parameter::Value;
 use fairways_policy::{by_name, descriptor};

@@ -1,6 +1,7 @@
 //! How near the plans of `fairways` come to the exact optimum, on mixes drawn by seed.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_static -- PROFILES.csv [SEED [MIXES]]`
+//! `cargo run --release -p fairways-experiments --example fairways_static -- PROFILES.csv [SEED
+//! [MIXES]]`
 //!
 //! `embedded` stands for the embedded profiles. The cache has as many ways as the profiles. Of each
 //! kind there are MIXES mixes, with a memory limit and of 16 programs a quarter of that. A mix has
@@ -13,7 +14,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use fairways_core::Llc;
-use fairways_lab::{ComparisonSettings, GapError, optimum_gap, random_mixes, streaming_mixes};
+use fairways_experiments::{
+    ComparisonSettings, GapError, optimum_gap, random_mixes, streaming_mixes,
+};
 use fairways_policy::fairways::Objective;
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, Mix, ProfileTable, embedded, read_table};
 use rayon::prelude::*;

@@ -2,8 +2,8 @@
 //! chip, which run 50 times slower there than on a machine, by the policy's clock. So programs fill
 //! their ways 50 times more slowly, too.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_time_scale -- PROFILES.csv [SCALE...]`:
-//! how many times slower, one after the other. 10 by default.
+//! `cargo run --release -p fairways-experiments --example fairways_time_scale -- PROFILES.csv
+//! [SCALE...]`: how many times slower, one after the other. 10 by default.
 
 #![allow(clippy::print_stdout)]
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 use fairways_chip::program::profiled;
 use fairways_chip::{Job, Settings, preset};
 use fairways_core::Ways;
-use fairways_lab::{ChipProtocol, compare_on_chip, random_mixes};
+use fairways_experiments::{ChipProtocol, compare_on_chip, random_mixes};
 use fairways_policy::by_name;
 use fairways_profiles::{ProfileTable, read_table};
 

@@ -5,7 +5,8 @@
 //! of 5, 6 and 8 in turn are drawn from them by seed. The last one or two of a mix are best-effort.
 //! `fairways` has profiles.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_turns [-- MIXES [SEED [SECONDS]]]`
+//! `cargo run --release -p fairways-experiments --example fairways_turns [-- MIXES [SEED
+//! [SECONDS]]]`
 
 #![allow(clippy::print_stdout)]
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use fairways_chip::{Job, Scheduling, Settings, preset};
 use fairways_core::{Policy, Wish};
-use fairways_lab::{ChipOutcome, ChipProtocol, compare_on_chip};
+use fairways_experiments::{ChipOutcome, ChipProtocol, compare_on_chip};
 use fairways_policy::by_name;
 use fairways_policy::fairways::{Fairways, Parameters};
 use rand_core::{Rng, SeedableRng};

@@ -1,6 +1,7 @@
 //! The mixes on which `fairways` does worst, as a page: docs/policies/fairways-worst.md.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_worst > docs/policies/fairways-worst.md`
+//! `cargo run --release -p fairways-experiments --example fairways_worst >
+//! docs/policies/fairways-worst.md`
 //!
 //! Those of the chip are taken from what the example `fairways_chip` printed last.
 
@@ -9,7 +10,7 @@
 use std::error::Error;
 
 use fairways_core::{Llc, Policy};
-use fairways_lab::{
+use fairways_experiments::{
     ComparisonSettings, Protocol, compare, draw_workloads, live, random_mixes, streaming_mixes,
 };
 use fairways_model::Settings;
@@ -54,7 +55,7 @@ fn main() -> Result<(), Failure> {
          partitioning,\n`lfoc` and `lfoc-plus`: five of each kind, drawn by seed {SEED}. Above 1, \
          one of the\nothers is fairer. Numbers are unfairness, the largest slowdown over the \
          smallest. The commands show\na mix; the page is made by\n\n\
-         ```sh\ncargo run --release -p fairways-lab --example fairways_worst > \
+         ```sh\ncargo run --release -p fairways-experiments --example fairways_worst > \
          docs/policies/fairways-worst.md\n```"
     );
     for name in ["skylake", "broadwell", "synthetic"] {
@@ -91,7 +92,7 @@ fn main() -> Result<(), Failure> {
     }
     heading(
         "Real programs on the chip `skylake`, no profiles",
-        "cargo run --release -p fairways-lab --example fairways_chip",
+        "cargo run --release -p fairways-experiments --example fairways_chip",
     );
     print(on_chip(include_str!("results/fairways_chip.txt"))?);
     Ok(())

@@ -1,7 +1,7 @@
 //! Why rows of LFOC's Figures 2 and 6 differ here: each cause is removed, to see the remaining
 //! difference (docs/paper.md, "What misses, and why").
 //!
-//! `cargo run --release -p fairways-lab --example lfoc_causes [-- PROFILES.csv PHASES.csv]`
+//! `cargo run --release -p fairways-experiments --example lfoc_causes [-- PROFILES.csv PHASES.csv]`
 
 #![allow(clippy::print_stdout)]
 
@@ -11,8 +11,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use fairways_core::{AppId, Curve, Policy, Profile, Q32, WayMask, Ways, Wish, run};
-use fairways_lab::paper::lfoc::Setting;
-use fairways_lab::{BestStatic, StaticMachine, classes, composition, draw_workloads, random_mixes};
+use fairways_experiments::paper::lfoc::Setting;
+use fairways_experiments::{
+    BestStatic, StaticMachine, classes, composition, draw_workloads, random_mixes,
+};
 use fairways_policy::dunn::Dunn;
 use fairways_policy::kpart::KPart;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};

@@ -1,7 +1,8 @@
 //! Why rows of LFOC's Figure 7 differ here: mixes with fewer sensitive programs, and Dunn by the
 //! stalls of its last window (docs/paper.md, "What misses, and why").
 //!
-//! `cargo run --release -p fairways-lab --example lfoc_causes_live [-- PROFILES.csv PHASES.csv]`
+//! `cargo run --release -p fairways-experiments --example lfoc_causes_live [-- PROFILES.csv
+//! PHASES.csv]`
 
 #![allow(clippy::print_stdout)]
 
@@ -10,8 +11,8 @@ mod programs;
 use std::error::Error;
 
 use fairways_core::Policy;
-use fairways_lab::paper::lfoc::Setting;
-use fairways_lab::{Protocol, classes, draw_workloads, live};
+use fairways_experiments::paper::lfoc::Setting;
+use fairways_experiments::{Protocol, classes, draw_workloads, live};
 use fairways_policy::dunn::{Dunn, Parameters};
 use fairways_policy::lfoc::{Class, Lfoc};
 use fairways_policy::stock::Stock;

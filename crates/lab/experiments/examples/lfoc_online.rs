@@ -1,6 +1,6 @@
 //! LFOC's online classification and its cost: every figure of docs/lfoc-online.md.
 //!
-//! `cargo run --release -p fairways-lab --example lfoc_online [-- PROFILES.csv PHASES.csv]`
+//! `cargo run --release -p fairways-experiments --example lfoc_online [-- PROFILES.csv PHASES.csv]`
 
 #![allow(clippy::print_stdout)]
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy, Ways};
-use fairways_lab::{
+use fairways_experiments::{
     LiveOutcome, PhasedRuns, Protocol, accuracy, class_changes, draw_workloads, live, random_mixes,
 };
 use fairways_model::Settings;

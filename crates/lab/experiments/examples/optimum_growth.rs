@@ -1,6 +1,6 @@
 //! The growth of the exact optimum's cost: plots the output of its benchmark.
 //!
-//! `cargo run --release -p fairways-lab --example optimum_growth -- optimum.csv growth.svg`
+//! `cargo run --release -p fairways-experiments --example optimum_growth -- optimum.csv growth.svg`
 
 #![allow(clippy::print_stdout)]
 

@@ -1,12 +1,12 @@
 //! dCat's Table 4 with a real redis-server, on the paper's chip.
 //!
-//! `cargo run --release -p fairways-lab --example redis [-- ROUNDS [TIME-SCALE]]` needs
+//! `cargo run --release -p fairways-experiments --example redis [-- ROUNDS [TIME-SCALE]]` needs
 //! redis-server and qemu-user. 24 rounds of dCat at a tenth of their time, three times, take some
 //! minutes.
 #![allow(clippy::print_stdout)]
 
 use fairways_chip::{Settings, preset};
-use fairways_lab::redis::{Table4, speed};
+use fairways_experiments::redis::{Table4, speed};
 use fairways_policy::by_name;
 
 /// Runs of each policy: they differ, because real clients differ.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairways_core::{
     Action, AppId, Event, Llc, Machine, Observer, Partition, Policy, Time, WayMask, run,
 };
-use fairways_lab::{classes, job};
+use fairways_experiments::{classes, job};
 use fairways_model::{Model, Settings};
 use fairways_policy::lfoc::{Class, Lfoc};
 use fairways_policy::table::{DecisionScope, KnowledgeSource};

@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use fairways_lab::blame::{
+use fairways_experiments::blame::{
     BlameAccuracy, Readings, VictimTruth, accuracy_of_blame, estimate, mixes_on_chip,
 };
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! Random runs of LFOC, KPart and Dunn on the machine over time: programs come, go, restart and
 //! change phase, plans are refused, samples are lost, counters are off. No panic, no illegal plan,
 //! no sampling mode without an end. A failure is one seed: `FAIRWAYS_SEED=n cargo test -p
-//! fairways-lab --test chaos`.
+//! fairways-experiments --test chaos`.
 //!
 //! `FAIRWAYS_RUNS` sets the number of runs (SPECIFICATION.md states 10 000); 400 without it.
 
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Levers, Llc, Machine, Policy, Time, Ways, Wish};
-use fairways_lab::job;
+use fairways_experiments::job;
 use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::dcat::{self, Dcat, SpareWaysGoal};
 use fairways_policy::dunn::Dunn;

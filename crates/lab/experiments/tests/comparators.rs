@@ -8,7 +8,7 @@ mod common;
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time, WayMask, Ways};
-use fairways_lab::{ComparisonSettings, classes, compare, job, watch};
+use fairways_experiments::{ComparisonSettings, classes, compare, job, watch};
 use fairways_model::Model;
 use fairways_policy::by_name;
 use fairways_policy::kpart::{KPart, Parameters, SAMPLING};

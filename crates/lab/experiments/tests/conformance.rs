@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_conformance::{Scale, Subject, TestProgram, check_all};
 use fairways_core::{AppId, Event, Llc, Machine, Ways, Wish};
-use fairways_lab::StaticMachine;
+use fairways_experiments::StaticMachine;
 
 struct Timeless;
 

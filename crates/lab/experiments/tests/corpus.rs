@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{Llc, Q32};
-use fairways_lab::{ComparisonSettings, compare, optimum_gap};
+use fairways_experiments::{ComparisonSettings, compare, optimum_gap};
 use fairways_policy::by_name;
 use fairways_policy::fairways::Objective;
 use fairways_policy::lfoc::{Class, Parameters, classify};
@@ -123,5 +123,8 @@ fn the_page_of_the_worst_mixes_is_current() {
         assert_eq!(found.collect::<Vec<_>>(), [stock, lfoc, plus, ours], "{}", mix.name);
         rows += 1;
     }
-    assert_eq!(rows, 45, "`cargo run --release -p fairways-lab --example fairways_worst` makes it");
+    assert_eq!(
+        rows, 45,
+        "`cargo run --release -p fairways-experiments --example fairways_worst` makes it"
+    );
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairways_chip::program::named;
 use fairways_chip::{Chip, Scheduling, preset};
 use fairways_core::{Action, Counter, Counters, Event, Llc, Machine, Time, Ways, Wish};
-use fairways_lab::job;
+use fairways_experiments::job;
 use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::{Descriptor, POLICIES, descriptor};
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, embedded_programs};

@@ -5,7 +5,7 @@
 
 use fairways_chip::{Settings, preset};
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::{PromiseOutcome, on_chip, on_model_mixes, random_promises};
+use fairways_experiments::guarantee::{PromiseOutcome, on_chip, on_model_mixes, random_promises};
 use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 use fairways_profiles::embedded;
 use rayon::prelude::*;

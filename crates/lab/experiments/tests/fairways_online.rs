@@ -8,8 +8,8 @@ mod common;
 mod phased;
 
 use fairways_core::{Llc, Policy, Ways};
-use fairways_lab::guarantee::on_model_mixes;
-use fairways_lab::{LiveOutcome, Protocol, draw_workloads, informed, live};
+use fairways_experiments::guarantee::on_model_mixes;
+use fairways_experiments::{LiveOutcome, Protocol, draw_workloads, informed, live};
 use fairways_model::Settings;
 use fairways_policy::fairways::Fairways;
 use fairways_policy::lfoc::Lfoc;

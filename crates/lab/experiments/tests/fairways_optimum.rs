@@ -8,7 +8,9 @@
 mod common;
 
 use fairways_core::{Llc, Ways};
-use fairways_lab::{ComparisonSettings, OptimumGap, optimum_gap, random_mixes, streaming_mixes};
+use fairways_experiments::{
+    ComparisonSettings, OptimumGap, optimum_gap, random_mixes, streaming_mixes,
+};
 use fairways_policy::fairways::Objective;
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, Mix, ProfileTable, embedded};
 use rayon::prelude::*;

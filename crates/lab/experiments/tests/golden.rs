@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use fairways_core::{Llc, Placement, Policy, WayMask};
-use fairways_lab::{ComparisonSettings, PolicyOutcome, compare};
+use fairways_experiments::{ComparisonSettings, PolicyOutcome, compare};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_policy::{Reference, by_name};
 use fairways_profiles::{Mix, ProfileTable, Scorer};

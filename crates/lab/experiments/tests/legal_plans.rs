@@ -9,7 +9,7 @@ use fairways_core::{
     Action, AppId, Curve, Event, Llc, MAX_WAYS, Machine, Partition, Profile, Q32, Time, WayMask,
     Ways, Wish, run,
 };
-use fairways_lab::StaticMachine;
+use fairways_experiments::StaticMachine;
 use fairways_policy::{POLICIES, by_name};
 use proptest::prelude::*;
 

@@ -12,7 +12,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use fairways_core::Llc;
-use fairways_lab::{ComparisonSettings, compare};
+use fairways_experiments::{ComparisonSettings, compare};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProfileMetric, ProfileTable, embedded};
 use proptest::prelude::*;
@@ -202,7 +202,7 @@ fn with_the_papers_reading_of_each_the_plain_form_is_ours_on_measured_programs()
     let seen = std::cell::RefCell::new(&mut reasons);
     runner
         .run(&mixes(&table, 2..15), |mix| {
-            let sensitive = fairways_lab::classes(&table, table.ways());
+            let sensitive = fairways_experiments::classes(&table, table.ways());
             let count = mix
                 .programs
                 .iter()
@@ -222,7 +222,7 @@ proptest! {
 
     #[test]
     fn with_the_papers_reading_of_each_the_plain_form_is_ours(mix in mixes(embedded(), 1..19)) {
-        let classes = fairways_lab::classes(embedded(), embedded().ways());
+        let classes = fairways_experiments::classes(embedded(), embedded().ways());
         prop_assume!(mix.programs.iter().filter(|&&program| {
             classes[program] == fairways_policy::lfoc::Class::Sensitive
         }).count() <= 18);

@@ -9,7 +9,7 @@ mod phased;
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
-use fairways_lab::{
+use fairways_experiments::{
     LiveOutcome, PhasedRuns, Protocol, accuracy, class_changes, draw_workloads, live, random_mixes,
 };
 use fairways_model::Settings;

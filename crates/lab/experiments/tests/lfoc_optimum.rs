@@ -6,7 +6,7 @@
 mod common;
 
 use fairways_core::Llc;
-use fairways_lab::{composition, partitioning_over_clustering, random_mixes};
+use fairways_experiments::{composition, partitioning_over_clustering, random_mixes};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 
 const SEED: u64 = 1;

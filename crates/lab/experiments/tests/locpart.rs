@@ -15,7 +15,7 @@ use fairways_core::{
     Action, AppId, Event, Llc, Machine, Objective, Partition, PlanId, Policy, Q32, Time, WayMask,
     Wish,
 };
-use fairways_lab::{ProgramStep, timeline};
+use fairways_experiments::{ProgramStep, timeline};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
 use proptest::prelude::*;

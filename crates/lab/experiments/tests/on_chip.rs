@@ -10,7 +10,7 @@ use std::time::Duration;
 use fairways_chip::program::{Accesses, Mixture, MixturePart, profiled};
 use fairways_chip::{Job, Settings, SimulatedProgram, preset};
 use fairways_core::Ways;
-use fairways_lab::{Rate, measure};
+use fairways_experiments::{Rate, measure};
 use fairways_profiles::{ProfileMetric, ProfileTable, embedded};
 
 fn millis(millis: u64) -> Duration {

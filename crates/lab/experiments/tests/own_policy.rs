@@ -10,7 +10,7 @@ use std::time::Duration;
 use fairways_chip::program::parse;
 use fairways_chip::{Job, Settings, preset};
 use fairways_core::Policy;
-use fairways_lab::timeline;
+use fairways_experiments::timeline;
 use fairways_policy::by_name;
 
 const PROGRAMS: [&str; 4] = ["mlr:4M:overlap=2", "mload:60M", "mload:60M", "lookbusy"];

@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used)]
 
 use fairways_chip::{Settings, preset};
-use fairways_lab::ProgramStep;
-use fairways_lab::redis::{Table4, speed};
+use fairways_experiments::ProgramStep;
+use fairways_experiments::redis::{Table4, speed};
 use fairways_policy::by_name;
 use fairways_testing::needs::Need;
 use fairways_tracer::QEMU;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fairways_chip::program::named;
 use fairways_chip::{Chip, Job, PagePlacement, Scheduling, Settings, preset};
 use fairways_core::{Action, AppId, Event, NoPolicy, Observer, Policy, Q32, ThreadId, Time, Wish};
-use fairways_lab::{ChipProtocol, compare_on_chip};
+use fairways_experiments::{ChipProtocol, compare_on_chip};
 use fairways_policy::by_name;
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};

@@ -8,8 +8,10 @@ use fairways_chip::program::parse;
 use fairways_chip::service::parse_loads;
 use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
 use fairways_core::{NoPolicy, Objective, Q32, Time, Wish};
-use fairways_lab::paper::full_bus::{STREAMS, objective_timelines};
-use fairways_lab::{ChipProtocol, ObservedChip, ServiceSummary, compare_on_chip, measure_alone};
+use fairways_experiments::paper::full_bus::{STREAMS, objective_timelines};
+use fairways_experiments::{
+    ChipProtocol, ObservedChip, ServiceSummary, compare_on_chip, measure_alone,
+};
 use fairways_policy::by_name;
 
 fn settings(time_scale: u32) -> Settings {
@@ -90,7 +92,7 @@ fn windows_are_judged_that_have_enough_requests() {
 
 #[test]
 fn each_window_is_judged_by_its_own_objective() {
-    fn changing(ms: u64) -> fairways_lab::ObjectiveOutcome {
+    fn changing(ms: u64) -> fairways_experiments::ObjectiveOutcome {
         let wishes = vec![(at(ms), within(10_000))];
         served(Job { wish: within(90), wishes, ..service("1000") }, 4000).objective.unwrap()
     }
@@ -106,7 +108,7 @@ fn each_window_is_judged_by_its_own_objective() {
 
 #[test]
 fn a_service_is_as_slow_as_its_requests() {
-    fn alone(load: &str) -> Result<fairways_lab::SoloRun, fairways_chip::ChipError> {
+    fn alone(load: &str) -> Result<fairways_experiments::SoloRun, fairways_chip::ChipError> {
         measure_alone(settings(1), &service(load), 20, at(50).since(Time::ZERO), 500 * MS)
     }
     let served = |load| alone(load).unwrap().service.unwrap();

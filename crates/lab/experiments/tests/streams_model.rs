@@ -8,7 +8,7 @@ use std::time::Duration;
 use fairways_chip::program::parse;
 use fairways_chip::{AfterRun, Geometry, Job, Phase, Settings, preset};
 use fairways_core::Ways;
-use fairways_lab::{
+use fairways_experiments::{
     ChipComparison, ChipProtocol, ComparisonSettings, ProgramOutcome, compare, compare_on_chip,
 };
 use fairways_policy::by_name;

@@ -6,7 +6,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_chip::Settings;
 use fairways_command_kit::table::{STYLE, fit, fold};
-use fairways_lab::{
+use fairways_experiments::{
     ChipComparison, ChipOutcome, ChipProtocol, DrawnMix, DrawnPlan, Rate, SoloRun as ByItself,
 };
 use serde::Serialize;

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::bar;
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
-use fairways_lab::{DrawnMix, DrawnPlan};
+use fairways_experiments::{DrawnMix, DrawnPlan};
 use fairways_optimum::{Goal, Solution};
 use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Q32;
-use fairways_lab::classes;
+use fairways_experiments::classes;
 use fairways_policy::{Reference, slowdown_table};
 use fairways_profiles::ProgramCatalog;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Objective;
-use fairways_lab::{ObjectiveOutcome, ServiceSummary};
+use fairways_experiments::{ObjectiveOutcome, ServiceSummary};
 use serde::Serialize;
 
 /// How a service answered; docs/chip.md describes it.

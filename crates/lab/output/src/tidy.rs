@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fairways_core::{AppId, BandwidthLevel, Partition};
-use fairways_lab::Rate;
+use fairways_experiments::Rate;
 use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
 

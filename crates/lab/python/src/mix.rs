@@ -173,7 +173,7 @@ fn of_all(
 #[pyo3(signature = (profiles = None, *, seed = 1))]
 pub(crate) fn draw_mixes(profiles: Option<ProfilesArgument>, seed: u64) -> PyResult<Vec<PyMix>> {
     of_all(profiles, |profiles, ways| {
-        fairways_lab::draw_mixes(profiles.catalog.table(), ways, seed)
+        fairways_experiments::draw_mixes(profiles.catalog.table(), ways, seed)
     })
 }
 
@@ -187,6 +187,6 @@ pub(crate) fn random_mixes(
     seed: u64,
 ) -> PyResult<Vec<PyMix>> {
     of_all(profiles, |profiles, _| {
-        fairways_lab::random_mixes(profiles.catalog.table(), &[size], count, seed)
+        fairways_experiments::random_mixes(profiles.catalog.table(), &[size], count, seed)
     })
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_core::{AppId, Partition};
-use fairways_lab::{BestStatic, ComparisonSettings, Protocol, compare, live};
+use fairways_experiments::{BestStatic, ComparisonSettings, Protocol, compare, live};
 use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! The JSON of `simulate --machine chip:PRESET --json`.
 
 use fairways_core::Ways;
-use fairways_lab::report::{Block, Cell, Column, Fact, Part, Section, Table};
+use fairways_experiments::report::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
 use super::policies::{PolicyResult, best, side_by_side, slowdowns};

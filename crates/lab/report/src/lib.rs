@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, whole};
-use fairways_lab::report::{Page, Section};
+use fairways_experiments::report::{Page, Section};
 
 /// The command's options.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,8 @@
 
 use std::iter::once;
 
-use fairways_lab::paper::ClaimKind;
-use fairways_lab::report::{Block, Cell, Column, Fact, Part, Section, Table};
+use fairways_experiments::paper::ClaimKind;
+use fairways_experiments::report::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
 /// The whole object.

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use fairways_core::Profile;
-use fairways_lab::report::{Block, Cell, Column, Fact, Figure, Part, Section, Table, curve};
+use fairways_experiments::report::{
+    Block, Cell, Column, Fact, Figure, Part, Section, Table, curve,
+};
 use fairways_profiles::{ProfileMetric, ProfileTable as Profiles};
 use serde::Deserialize;
 

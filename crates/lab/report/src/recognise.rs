@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{LARGEST_FILE, shown};
-use fairways_lab::report::Section;
+use fairways_experiments::report::Section;
 use fairways_profiles::read_table;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

@@ -1,6 +1,8 @@
 //! The JSON of `run --json`.
 
-use fairways_lab::report::{Bar, BarGroup, Block, Cell, Column, Fact, Part, Section, Table, bars};
+use fairways_experiments::report::{
+    Bar, BarGroup, Block, Cell, Column, Fact, Part, Section, Table, bars,
+};
 use serde::Deserialize;
 
 use super::policies::against_stock;

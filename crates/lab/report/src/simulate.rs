@@ -1,7 +1,7 @@
 //! The JSON of `simulate --json` and `optimum --json`.
 
 use fairways_core::{WayMask, Ways};
-use fairways_lab::report::{
+use fairways_experiments::report::{
     Bar, BarGroup, Block, Cell, Column, Fact, Figure, Part, Section, Strip, Table, bars, letter,
     strips,
 };

@@ -21,7 +21,7 @@ fn read_by(policy: &str) -> &'static [ProfileMetric] {
     match policy {
         "dunn" => &[ProfileMetric::StallsL2Miss],
         "yu-petrov" => &[ProfileMetric::BandwidthMbps],
-        fairways_lab::OPTIMUM => &[],
+        fairways_experiments::OPTIMUM => &[],
         name if fairways_policy::descriptor(name).is_some() => &[],
         _ => &ProfileMetric::ALL,
     }

@@ -2,7 +2,7 @@
 
 use fairways_command_kit::BadInput;
 use fairways_exec_policy::descriptor;
-use fairways_lab::OPTIMUM;
+use fairways_experiments::OPTIMUM;
 use fairways_policy::table::{DecisionScope, KnowledgeSource};
 
 /// A simulated machine, and how it is used.

@@ -10,7 +10,7 @@ use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::{did_you_mean, nearest};
 use fairways_core::{BandwidthLevel, Llc, Ways, Wish};
-use fairways_lab::{draw_mixes, draw_workloads};
+use fairways_experiments::{draw_mixes, draw_workloads};
 use fairways_profiles::{MemoryBandwidth, Mix, ProgramCatalog, read_mixes};
 
 use crate::catalog::synthetic_has;

@@ -41,7 +41,7 @@ pub(crate) fn crates() -> Vec<CrateFolder> {
 const CROSSINGS: [(&str, &str); 14] = [
     ("fairways", "fairways-chip"),
     ("fairways", "fairways-emulator"),
-    ("fairways", "fairways-lab"),
+    ("fairways", "fairways-experiments"),
     ("fairways", "fairways-model"),
     ("fairways", "fairways-optimum"),
     ("fairways", "fairways-output"),

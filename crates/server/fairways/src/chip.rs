@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::{BadInput, exit};
 use fairways_exec_policy::policies::SharedParameters;
-use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
+use fairways_experiments::{ChipComparison, ChipProtocol, compare_on_chip};
 use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
 use fairways_simulation::chip::World;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use fairways_command_kit::input::shown;
 use fairways_command_kit::whole;
 use fairways_core::Ways;
-use fairways_lab::{DrawnMix, draw_plans};
+use fairways_experiments::{DrawnMix, draw_plans};
 
 /// Draws mixes into a file, if one is requested.
 ///

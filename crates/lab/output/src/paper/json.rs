@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_lab::paper::{
+use fairways_experiments::paper::{
     Claim, ClaimResult, Ground, GroundResult, MeasuredValue, Reproducibility,
 };
 use serde::Serialize;

@@ -3,7 +3,7 @@
 mod json;
 mod table;
 
-use fairways_lab::paper::{ClaimKind, ClaimResult};
+use fairways_experiments::paper::{ClaimKind, ClaimResult};
 
 pub use json::json;
 pub use table::{summary, table};

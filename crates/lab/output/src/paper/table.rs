@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
-use fairways_lab::paper::{Claim, ClaimKind, ClaimResult, Ground, MeasuredValue};
+use fairways_experiments::paper::{Claim, ClaimKind, ClaimResult, Ground, MeasuredValue};
 
 use super::{PaperReport, tally};
 
@@ -172,7 +172,7 @@ fn digits(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fairways_lab::paper::{Findings, GroundResult, claims, rows};
+    use fairways_experiments::paper::{Findings, GroundResult, claims, rows};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Time;
-use fairways_lab::ServiceSummary;
+use fairways_experiments::ServiceSummary;
 use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_lab::{LiveOutcome, OPTIMUM, PolicyOutcome};
+use fairways_experiments::{LiveOutcome, OPTIMUM, PolicyOutcome};
 use fairways_profiles::Mix;
 
 use super::{ComparedMixes, Results};

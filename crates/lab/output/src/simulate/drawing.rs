@@ -1,6 +1,6 @@
 //! The comparison as a drawing.
 
-use fairways_lab::{DrawnMix, DrawnPlan};
+use fairways_experiments::{DrawnMix, DrawnPlan};
 use fairways_profiles::{Mix, ProgramCatalog};
 
 use super::{ComparedMixes, Results};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fairways_core::{BandwidthLevel, Partition, Resources};
-use fairways_lab::{LiveOutcome, PolicyOutcome, Rate};
+use fairways_experiments::{LiveOutcome, PolicyOutcome, Rate};
 use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
 
@@ -170,7 +170,7 @@ fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {
 }
 
 /// What a policy did over time.
-pub(crate) fn lived(activity: &fairways_lab::Activity) -> Activity {
+pub(crate) fn lived(activity: &fairways_experiments::Activity) -> Activity {
     Activity {
         seconds: activity.end.nanos() as f64 / 1e9,
         plans: activity.plans,

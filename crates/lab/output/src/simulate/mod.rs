@@ -6,7 +6,7 @@ pub mod json;
 pub mod table;
 
 use fairways_core::Ways;
-use fairways_lab::{Comparison, LiveComparison};
+use fairways_experiments::{Comparison, LiveComparison};
 use fairways_profiles::{Mix, ProgramCatalog};
 
 /// Mixes under several policies.

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::{bar, levels, members};
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::{BandwidthUnit, Partition, Ways};
-use fairways_lab::{LiveOutcome, PolicyOutcome, classes};
+use fairways_experiments::{LiveOutcome, PolicyOutcome, classes};
 use fairways_profiles::{FairnessMetrics, Mix};
 
 use super::{ComparedMixes, Results};

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use fairways_chip::{Profilers, Settings};
 use fairways_command_kit::{ExitCode, Interrupted};
-use fairways_lab::table_of;
+use fairways_experiments::table_of;
 
 use crate::measured::measure;
 use crate::steppable::RunEnd;

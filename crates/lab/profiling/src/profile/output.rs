@@ -8,7 +8,7 @@ use comfy_table::CellAlignment;
 use fairways_chip::Profiler;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_command_kit::whole;
-use fairways_lab::paper::{Line, lines};
+use fairways_experiments::paper::{Line, lines};
 use fairways_profiles::{MeasuredRun, ProfileMetric, ProfileTable, write_table};
 use serde::Serialize;
 

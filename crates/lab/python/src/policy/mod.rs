@@ -5,7 +5,7 @@ mod python;
 use fairways_command_kit::BadInput;
 use fairways_exec_policy::policies::{Setting, SharedParameters, json, known, make};
 use fairways_exec_policy::{descriptor, faults};
-use fairways_lab::OPTIMUM;
+use fairways_experiments::OPTIMUM;
 use fairways_policy::table::KnowledgeSource;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};

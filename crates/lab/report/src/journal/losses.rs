@@ -5,7 +5,7 @@ use std::path::Path;
 use fairways_attribution::{Attribution, Caused};
 use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Event, Q32, Time};
-use fairways_lab::blame::memory_latency_of;
+use fairways_experiments::blame::memory_latency_of;
 use fairways_record::journal::{Follower, Reader};
 
 use super::programs::ProgramIndex;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
-use fairways_lab::report::Section;
+use fairways_experiments::report::Section;
 use fairways_record::journal::Reader;
 
 /// Makes the section.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Partition, Time, WayMask, Ways};
-use fairways_lab::report::{
+use fairways_experiments::report::{
     Block, Cell, Column, Fact, Figure, HeatCell, HeatRow, Part, Section, Span, Table, heat_map,
     way_map,
 };

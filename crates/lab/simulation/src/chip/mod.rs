@@ -15,7 +15,7 @@ use fairways_chip::{AfterRun, Chip, Job, Phase, Scheduling, SchedulingClass, Set
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
 use fairways_command_kit::similar::did_you_mean;
-use fairways_lab::profile;
+use fairways_experiments::profile;
 use fairways_profiles::{ProfileMetric, ProfileTable};
 
 pub use emulated::{ChipMachine, platform_of, processor_of, throttle_of};

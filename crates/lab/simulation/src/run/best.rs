@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use fairways_chip::{Account, Job};
 use fairways_core::{NoPolicy, Policy, Time, run};
-use fairways_lab::{ObservedChip, ServiceSummary, WorkCurve, one_by_one_if_live};
+use fairways_experiments::{ObservedChip, ServiceSummary, WorkCurve, one_by_one_if_live};
 use rayon::prelude::*;
 
 use super::{On, Running, SimulatedRun};

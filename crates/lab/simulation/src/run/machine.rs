@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use fairways_chip::Account;
 use fairways_command_kit::BadInput;
 use fairways_core::{Action, AppId, Event, Machine, Time};
-use fairways_lab::{ObservedChip, ServiceSummary};
+use fairways_experiments::{ObservedChip, ServiceSummary};
 use fairways_model::Model;
 
 /// A machine on which the programs run; job `i` is program `i`.

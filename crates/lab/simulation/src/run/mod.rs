@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{ObservedChip, job};
+use fairways_experiments::{ObservedChip, job};
 use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::time;
-use fairways_lab::blame::memory_latency_of;
+use fairways_experiments::blame::memory_latency_of;
 use fairways_record::blame::{self, JournalSpan};
 use fairways_record::client;
 

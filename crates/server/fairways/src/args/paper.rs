@@ -7,7 +7,7 @@ use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::whole;
-use fairways_lab::paper::Ground;
+use fairways_experiments::paper::Ground;
 
 use super::use_threads;
 use crate::paper::{self as repeated, PAPERS, Repetition};

@@ -8,7 +8,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::repeated;
 use fairways_command_kit::warn;
 use fairways_exec_policy::policies::{self, is_program};
-use fairways_lab::OPTIMUM;
+use fairways_experiments::OPTIMUM;
 use fairways_profiles::ProfileTable;
 use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};

@@ -9,7 +9,7 @@ use fairways_command_kit::input::{size, time, whole};
 use fairways_daemon::Options;
 use fairways_daemon::config::{Config, Journal};
 use fairways_exec_policy::policies::{self, Setting};
-use fairways_lab::draw_workloads;
+use fairways_experiments::draw_workloads;
 use fairways_policy::{Descriptor, descriptor};
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{ENDLESS, Names, On, SimulatedRun};

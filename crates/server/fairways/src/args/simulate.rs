@@ -12,7 +12,7 @@ use fairways_command_kit::input::{real, time, whole};
 use fairways_core::BandwidthLevel;
 use fairways_exec_policy::descriptor;
 use fairways_exec_policy::policies::{Setting, SharedParameters};
-use fairways_lab::{ChipProtocol, ComparisonSettings, OPTIMUM, Protocol};
+use fairways_experiments::{ChipProtocol, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::Descriptor;
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{self as simulation, ENDLESS, Names};

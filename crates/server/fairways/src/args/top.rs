@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::input::{real, time, time_within, whole};
-use fairways_lab::blame::memory_latency_of;
+use fairways_experiments::blame::memory_latency_of;
 use fairways_top::{LONGEST, MakeMachine, Options, Pace, SHORTEST, Target};
 
 use super::{Machine, RunFlags};

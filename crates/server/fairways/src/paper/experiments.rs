@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use fairways_lab::paper::bandwidth::BandwidthTables;
-use fairways_lab::paper::cache_fair::{self, CacheFair};
-use fairways_lab::paper::casc::{self, Casc};
-use fairways_lab::paper::dcat::{self, Dcat};
-use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
-use fairways_lab::paper::full_bus::FullBus;
-use fairways_lab::paper::lfoc::{self, Lfoc};
-use fairways_lab::paper::locpart::{self, Locpart};
-use fairways_lab::paper::{self, Claim, FigureError, FigureFolder, Findings, Ground};
+use fairways_experiments::paper::bandwidth::BandwidthTables;
+use fairways_experiments::paper::cache_fair::{self, CacheFair};
+use fairways_experiments::paper::casc::{self, Casc};
+use fairways_experiments::paper::dcat::{self, Dcat};
+use fairways_experiments::paper::fairways::{Evaluation, EvaluationSize};
+use fairways_experiments::paper::full_bus::FullBus;
+use fairways_experiments::paper::lfoc::{self, Lfoc};
+use fairways_experiments::paper::locpart::{self, Locpart};
+use fairways_experiments::paper::{self, Claim, FigureError, FigureFolder, Findings, Ground};
 use fairways_profiles::ProgramCatalog;
 
 /// A paper whose experiments can be repeated.

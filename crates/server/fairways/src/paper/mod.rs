@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use fairways_command_kit::BadInput;
-use fairways_lab::paper::{Findings, Ground, claims, rows};
+use fairways_experiments::paper::{Findings, Ground, claims, rows};
 use fairways_output::paper::{self as output, PaperReport};
 use fairways_profiles::ProgramCatalog;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};

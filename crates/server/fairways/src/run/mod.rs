@@ -13,7 +13,7 @@ use std::time::Duration;
 use fairways_attribution::{Attribution, MemoryLatency, WatchedPolicy};
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Observer, Policy as _, Time};
-use fairways_lab::blame::memory_latency;
+use fairways_experiments::blame::memory_latency;
 use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::blame::BlameReport;

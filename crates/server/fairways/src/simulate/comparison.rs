@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
 use fairways_exec_policy::policies::SharedParameters;
-use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
+use fairways_experiments::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_profiles::{Mix, ProgramCatalog};
 use fairways_simulation::World;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_lab::{CompareError, compare, compare_live, compare_settled};
+use fairways_experiments::{CompareError, compare, compare_live, compare_settled};
 use fairways_output::ResultFormat;
 use fairways_output::simulate::{ComparedMixes, Results, csv, drawing, json, table};
 use fairways_profiles::Mix;

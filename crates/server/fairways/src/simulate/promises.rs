@@ -1,7 +1,7 @@
 //! Promised ways that a plan does not keep.
 
 use fairways_core::{AppId, Partition, WayMask};
-use fairways_lab::Comparison as ScoredMix;
+use fairways_experiments::Comparison as ScoredMix;
 use fairways_policy::descriptor;
 use fairways_policy::table::OwnerRequest;
 use fairways_profiles::Mix;

@@ -10,7 +10,7 @@ use std::fs;
 use std::process::Command;
 
 use fairways_core::{Event, Sample};
-use fairways_lab::blame::{MixOnChip, TIME_SCALE, VictimTruth, mixes_with_services, truth};
+use fairways_experiments::blame::{MixOnChip, TIME_SCALE, VictimTruth, mixes_with_services, truth};
 use fairways_record::journal::Follower;
 use serde_json::Value;
 

@@ -264,13 +264,13 @@ pub(crate) const NAMED: &[Named] = &[
     ),
     named(
         "docs/policies/fairways-worst.md",
-        "cargo run --release -p fairways-lab --example fairways_worst",
+        "cargo run --release -p fairways-experiments --example fairways_worst",
         Nothing,
         "minutes; crates/lab/experiments/tests/corpus.rs holds the page's plans to the model",
     ),
     named(
         "docs/lfoc-online.md",
-        "cargo run --release -p fairways-lab --example lfoc_online",
+        "cargo run --release -p fairways-experiments --example lfoc_online",
         Nothing,
         "two minutes; crates/lab/experiments/tests/lfoc_online.rs holds it on fewer mixes",
     ),

@@ -127,7 +127,7 @@ fn missing_commands_are_found() {
     ] {
         assert!(helps.misses(wrong).is_some(), "{wrong}");
     }
-    let bench = "cargo bench -p fairways-lab --bench decision > out.csv";
+    let bench = "cargo bench -p fairways-experiments --bench decision > out.csv";
     assert_eq!(cargo_misses(bench), None);
     for wrong in ["decisions", "decision --features none"] {
         assert!(cargo_misses(&bench.replace("decision", wrong)).is_some(), "{wrong}");

@@ -10,7 +10,7 @@ use fairways_core::{
     Action, AppId, BandwidthLevel, Event, Levers, Llc, Machine, Objective, Partition, PlanId,
     Policy, Q32, Resources, Time, WayMask, WindowLength, Wish,
 };
-use fairways_lab::profile;
+use fairways_experiments::profile;
 use fairways_policy::by_name;
 
 use crate::common::{Bench, can_mount};
