@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// A millionth, in which resctrl's client counts joules and farads.
 const MILLIONTHS: f64 = 1e6;
 
-/// Shows what packages have counted of programs by now, where they count anything.
+/// Shows the counts of packages for programs, if they count anything.
 pub(super) fn show(host: &Host, watched: &Mutex<MachineRecord>) {
     let Some(actuator) = host.actuator().filter(|of| !of.package_events().is_empty()) else {
         return;

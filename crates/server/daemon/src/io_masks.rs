@@ -1,11 +1,11 @@
-//! What devices fill under a class of their own, in the state that people see.
+//! Shows the ways that devices fill under a class of their own.
 
 use fairways_host::machine::Host;
 use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
-/// Shows the ways that devices fill of each domain's cache, as last looked at. `were_shown` says
-/// whether any were, so that nothing is done where devices have no class.
+/// Shows the ways that devices fill in each domain's cache, as of the last look. `were_shown` says
+/// whether any were shown before, so that nothing is done if devices have no class.
 pub(super) fn show(host: &Host, watched: &Mutex<MachineRecord>, were_shown: &mut bool) {
     let Some(actuator) = host.actuator() else { return };
     let masks = actuator.io_masks();

@@ -1,4 +1,4 @@
-//! What became of the plans of a run, which its exit code says.
+//! The outcomes of a run's plans, which determine its exit code.
 
 use fairways_core::Event;
 
@@ -12,7 +12,7 @@ pub(super) struct PlanOutcomes {
 }
 
 impl PlanOutcomes {
-    /// Takes in an event.
+    /// Handles an event.
     pub(super) fn hear(&mut self, event: &Event) {
         match event {
             Event::Started { .. } => self.had_programs = true,
