@@ -11,7 +11,6 @@ use crate::config::{Kubernetes, PodRule, group_name};
 
 /// The most ways and the greatest importance that a pod's owner may request. The kernel's masks
 /// have 32 bits.
-/// have 32 bits.
 const MOST_WAYS: u32 = 32;
 const MOST_IMPORTANCE: u32 = 100;
 
