@@ -19,7 +19,7 @@ impl MemoryLatency {
     const USUAL: Self = Self { llc: 1, memory: 4 };
 }
 
-/// What an access costs a program, in cycles times 2^32. Accesses in parallel share a cycle.
+/// What an access costs a program, in cycles times 2^32. Accesses in parallel share cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccessCost {
     /// A hit of the last-level cache.

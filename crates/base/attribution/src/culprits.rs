@@ -18,8 +18,8 @@ pub struct Caused {
     pub bus: Q32,
 }
 
-/// A neighbour is blamed only if the victim's slowdown is at least this (1 + 1/40), and if the
-/// neighbour causes at least that part of the loss (1/100).
+/// A neighbour is blamed only if the victim's slowdown is at least this (1 + 1/40), and only for a
+/// part of the loss of at least this (1/100), in units of the victim's time alone.
 const HARMED: Q32 = Q32::from_raw(Q32::ONE.raw() + Q32::ONE.raw() / 40);
 const BLAMED: Q32 = Q32::from_raw(Q32::ONE.raw() / 100);
 

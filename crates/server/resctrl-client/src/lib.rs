@@ -1,9 +1,10 @@
 //! The client of resctrl: groups, masks, tasks, and what is put back.
 //!
-//! Fairways changes only what it made itself, and plans around other managers' groups: it does not
-//! offer their ways and classes of service to policies, and their tasks stay where they are unless
-//! [`Settings::take_over`] says otherwise. Every change is recorded before it is made, so that
-//! [`Actuator::open`], or [`restore`], can clean up after a process that was killed at any moment.
+//! What Fairways did not make it does not change. It plans around other managers' groups: their
+//! ways and classes of service are not offered to policies, and their tasks stay where they are
+//! unless [`Settings::take_over`] says otherwise. Every change is recorded before it is made, so
+//! that [`Actuator::open`], or [`restore`], can clean up after a process that was killed at any
+//! moment.
 //!
 //! - A CTRL_MON group `fairways.N` is a class of service. Programs that a plan gives the same ways
 //!   share one.

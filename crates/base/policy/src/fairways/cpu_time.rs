@@ -44,7 +44,7 @@ struct PacedProgram {
 /// CPU time as a lever, beside ways and bandwidth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CpuTime {
-    /// `None` if the machine does not let policies set turns.
+    /// `None` if the policy sets no turns.
     cpus: Option<Cpus>,
     exchange: Exchange<()>,
     programs: Vec<PacedProgram>,

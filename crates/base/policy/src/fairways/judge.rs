@@ -30,7 +30,7 @@ const MEASURED: u32 = 2;
 /// A trial lasts at most this many times as long as needed: programs may sleep.
 const PATIENCE: u32 = 4;
 
-/// No partitioning is tried only if phases last this many times as long as the trial.
+/// A trial of no partitioning requires that phases last this many times as long as the trial.
 const LASTING: u32 = 8;
 
 /// A plan whose measured outcome is better by this much than the estimate for no partitioning needs
@@ -108,7 +108,7 @@ struct Situation {
     phases: Vec<(AppId, u32)>,
     /// The error of estimates, in units of 2^-32.
     doubt: u64,
-    /// Whether no partitioning was already tried.
+    /// Whether a trial of no partitioning was made.
     is_tried: bool,
 }
 
