@@ -1,10 +1,10 @@
-//! What a hit and a miss cost a program, and how much longer a miss takes for the bus.
+//! What a hit and a miss cost a program, and how much the wait for the bus adds to a miss.
 
 use fairways_core::{Counters, Q32};
 
 use crate::sizes::times;
 
-/// The latencies of an idle machine, in core cycles: from a load to its value.
+/// The load-to-use latencies of an idle machine, in core cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLatency {
     /// From the last-level cache.
@@ -14,12 +14,12 @@ pub struct MemoryLatency {
 }
 
 impl MemoryLatency {
-    /// Where the latencies are not known: memory takes four times as long, as on the servers that
-    /// the chip's presets are of (170/42 to 219/47 cycles).
+    /// Used where the latencies are not known: memory takes four times as long as the cache, as on
+    /// the servers that the chip's presets model (170/42 to 219/47 cycles).
     const USUAL: Self = Self { llc: 1, memory: 4 };
 }
 
-/// What accesses cost a program, in cycles times 2^32: accesses that run in parallel share them.
+/// What an access costs a program, in cycles times 2^32. Accesses in parallel share cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccessCost {
     /// A hit of the last-level cache.
@@ -28,22 +28,22 @@ pub(crate) struct AccessCost {
     pub(crate) miss: u64,
     /// A miss on an idle bus, at most `miss`.
     pub(crate) idle: u64,
-    /// Whether the idle cost follows from the latencies.
+    /// Whether `idle` was computed from the latencies.
     pub(crate) is_known: bool,
 }
 
-/// Fewer hits in 1000 references do not show what a hit costs.
+/// With fewer hits per 1000 references, the cost of a hit is not computed.
 const HITS: u64 = 20;
 
-/// Nor do fewer cycles.
+/// Nor with fewer cycles of waiting for hits.
 const HIT_CYCLES: u64 = 1000;
 
 impl AccessCost {
-    /// The costs over some windows; `least` is the lowest cost of a miss that was ever seen. `None`
-    /// without misses, or without counts of stalls.
+    /// The costs over some windows, or `None` without misses or counts of stalls. `least` is the
+    /// lowest cost of a miss ever seen.
     ///
-    /// A program that waits `h` for each hit waits `h` times memory's latency over the cache's for
-    /// a miss on an idle bus, if as many of both are under way at once.
+    /// If a hit costs `h` cycles, a miss on an idle bus costs `h` times the ratio of the memory's
+    /// latency to the cache's, provided that as many misses as hits are under way at once.
     pub(crate) fn new(
         counters: &Counters,
         latency: Option<MemoryLatency>,
@@ -55,7 +55,7 @@ impl AccessCost {
         let MemoryLatency { llc, memory } = latency.unwrap_or(MemoryLatency::USUAL);
         let (llc, memory) = (u64::from(llc.max(1)), u64::from(memory.max(1)));
         let Some(waits) = counters.stalls_llc_miss else {
-            // Stalls for hits and for misses are parted by the latencies.
+            // The latencies divide the stalls between hits and misses.
             let all = misses.saturating_mul(memory).saturating_add(hits.saturating_mul(llc));
             let by_cycle = Q32::ratio(stalls, all).raw();
             let [hit, miss] = [llc, memory].map(|cycles| by_cycle.saturating_mul(cycles));
@@ -107,7 +107,7 @@ mod tests {
         // Two hits at once: 25 cycles each. A miss on an idle bus would take 100.
         let counted = counters(1000, 1000, 25_000, Some(150_000));
         assert_eq!(cycles(counted, IDLE, 120), [25, 150, 100]);
-        // Without latencies, the lowest cost ever seen takes its place.
+        // Without latencies, the lowest cost ever seen is used.
         assert_eq!(cycles(counted, None, 120), [25, 150, 120]);
     }
 

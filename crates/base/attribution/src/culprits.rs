@@ -1,4 +1,4 @@
-//! A loss, by the neighbours that cause it.
+//! How a victim's loss is divided among the neighbours that cause it.
 
 use fairways_core::{AppId, Q32};
 
@@ -12,19 +12,19 @@ use crate::sizes::times;
 pub struct Caused {
     /// The neighbour.
     pub culprit: AppId,
-    /// By its lines and ways.
+    /// Through the lines and ways that it occupies.
     pub cache: Q32,
-    /// By its traffic.
+    /// Through its memory traffic.
     pub bus: Q32,
 }
 
-/// A slowdown from which on a neighbour is blamed: 1 and a 40th; and the least part that one is
-/// blamed for: a 100th.
+/// A neighbour is blamed only if the victim's slowdown is at least this (1 + 1/40), and only for a
+/// part of the loss of at least this (1/100), in units of the victim's time alone.
 const HARMED: Q32 = Q32::from_raw(Q32::ONE.raw() + Q32::ONE.raw() / 40);
 const BLAMED: Q32 = Q32::from_raw(Q32::ONE.raw() / 100);
 
 impl Caused {
-    /// By all that it does.
+    /// Through the cache and the bus.
     #[must_use]
     pub const fn total(&self) -> Q32 {
         Q32::from_raw(self.cache.raw().saturating_add(self.bus.raw()))
@@ -40,8 +40,9 @@ impl Attribution {
         (loss.slowdown.likely >= HARMED && worst.total() >= BLAMED).then_some(worst)
     }
 
-    /// By neighbour, what it causes of a program's loss, in the order in which they started. Lines
-    /// and ways count by what the neighbour has of them, traffic as far as it exceeds a fair share.
+    /// What each neighbour causes of a program's loss, in the order in which the neighbours
+    /// started. Lines and ways are charged by how many of them the neighbour has, traffic by how
+    /// far it exceeds a fair share.
     pub fn caused(&self, loss: Loss) -> impl Iterator<Item = Caused> {
         let place = self.programs.iter().position(|one| one.app == loss.app);
         let neighbours = place.map_or(&[][..], |place| &self.programs[place].span.neighbours);
@@ -63,7 +64,7 @@ impl Attribution {
     }
 }
 
-/// The share `own` of `all` of a part, times 2^32.
+/// The part `own / all` of `part`, times 2^32.
 fn share(part: Q32, own: u128, all: u128) -> u64 {
     times(part.raw(), over(own, all.max(1)).raw())
 }

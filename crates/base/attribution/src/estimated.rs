@@ -1,8 +1,9 @@
-//! Occupancies where none can be read: by the lines that each program brings in.
+//! Estimates occupancies on machines that can't report them, from the lines that each program
+//! brings in.
 //!
-//! A program has the lines that it brought in, less those that others' and its own later ones
-//! pushed out. What is pushed out are lines that were not used for long: a program that hits its
-//! lines again before the cache turns over keeps them, one that streams does not.
+//! A program occupies the lines that it brought in, less those that others' and its own later lines
+//! evicted. Lines that were not used for long are evicted first: a program that reuses its lines
+//! before the cache turns over keeps them, a streaming program does not.
 
 use core::time::Duration;
 
@@ -11,15 +12,15 @@ use fairways_core::{Counters, Q32, WayMask};
 use crate::Attribution;
 use crate::program::ObservedProgram;
 
-/// A larger occupancy counts as this, in ways times 2^32, so that products do not overflow.
+/// The cap on an occupancy, in ways times 2^32, so that products do not overflow.
 const MOST: u128 = 1 << 48;
 
-/// Some lines of every program are not used for long: a 64th.
+/// At least this part of a program's lines, a 64th, counts as not recently used.
 const LEAST_STALE: u64 = Q32::ONE.raw() / 64;
 
 impl Attribution {
-    /// Estimates a program's occupancy at the end of a window: as before it, if the window's misses
-    /// are not known; `None` where a way's lines are not known.
+    /// Estimates a program's occupancy at the end of a window. If the window's misses are not
+    /// known, the occupancy is unchanged; `None` if the number of lines in a way is not known.
     pub(crate) fn estimate(
         &mut self,
         place: usize,
@@ -48,7 +49,7 @@ impl Attribution {
         let mean_stale = (not_used << 32).checked_div(there).unwrap_or(Q32::ONE.raw().into());
         let one = &mut self.programs[place];
         let grown = one.lines_in_ways() + own;
-        // Of the cache's lines, those not used for long are as likely to go as each other.
+        // All lines that were not recently used are equally likely to be evicted.
         let turns = (pushed_out << 32) / ways.max(1);
         let gone = turns * u128::from(one.filling.stale) / mean_stale.max(1);
         let left = (grown << 32) / ((1 << 32) + gone);
@@ -58,14 +59,14 @@ impl Attribution {
     }
 }
 
-/// The part of a program's lines that it does not use while the cache turns over: with `x` hits of
-/// a line meanwhile, 1 / (1 + x + x²/2).
+/// The part of a program's lines that it does not use while the cache turns over: 1 / (1 + x +
+/// x²/2), where `x` is the number of hits per line in that time.
 fn stale(counters: &Counters, lines: u64, left: u128, ways: u128, brought_in: u128) -> u64 {
     let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
         return Q32::ONE.raw();
     };
     let hits = u128::from(Q32::ratio(references.saturating_sub(misses), lines).raw()).min(MOST);
-    // Hits of a line while the cache turns over, in 256ths.
+    // `x`: hits per line while the cache turns over, in 256ths.
     let x = (hits * ways / brought_in.max(1)).min(MOST << 8) * 256 / left.max(1);
     let x = x.min(1 << 16);
     let below = (1 << 16) + (x << 8) + x * x / 2;
@@ -73,7 +74,7 @@ fn stale(counters: &Counters, lines: u64, left: u128, ways: u128, brought_in: u1
 }
 
 impl ObservedProgram {
-    /// Its lines, in ways times 2^32.
+    /// Its occupancy, in ways times 2^32.
     fn lines_in_ways(&self) -> u128 {
         self.occupancy.map_or(0, Q32::raw).into()
     }

@@ -1,27 +1,26 @@
-//! Which program slows which, and by how much: for each program the loss against running alone with
-//! the whole cache, parted into cache and memory bus, and each part by the neighbours that cause
-//! it.
+//! Which program slows which, and by how much: each program's loss against running alone with the
+//! whole cache, divided into cache and memory bus, and each part divided among the neighbours that
+//! cause it.
 //!
-//! [`Attribution`] takes in the events that a policy gets, whatever policy runs, and acts on
-//! nothing. [`WatchedPolicy`] joins it to a policy, and requests windows of programs that the
-//! policy does not watch. It does no I/O, reads no clock, uses no floating point, and allocates
-//! nothing but when a program starts.
+//! [`Attribution`] reads the events that a policy gets, whichever policy runs, and takes no action.
+//! [`WatchedPolicy`] joins it to a policy, and requests windows of programs that the policy does
+//! not watch. It does no I/O, reads no clock, uses no floating point, and allocates only when a
+//! program starts.
 //!
 //! # How it knows
 //!
-//! - **Misses with the whole cache** (`sizes.rs`): the share of references that miss at each
-//!   occupancy ever seen; beyond that, as they fell before. A profile replaces that. An occupancy
-//!   that is read in part (`Sample::occupancy_at_least`) says nothing about a size.
-//! - **What a miss costs** (`cost.rs`): cycles that wait for memory, by miss, and cycles that wait
-//!   for the last-level cache, by hit. The quotient of both is known for an idle bus; what exceeds
-//!   it is the wait for the bus.
-//! - **Which neighbour takes them** (`neighbours.rs`, `culprits.rs`): a neighbour causes a loss of
-//!   cache by the ways that it occupies, as far as the victim would get them if it were gone, and a
-//!   loss on the bus by its traffic above a fair share.
+//! - **Misses with the whole cache** (`sizes.rs`): the miss ratio at each occupancy ever seen,
+//!   extrapolated to larger ones. A profile replaces it. An occupancy of which only a lower bound
+//!   is known (`Sample::occupancy_at_least`) says nothing about a size.
+//! - **What a miss costs** (`cost.rs`): cycles of waiting for memory, per miss, and cycles of
+//!   waiting for the last-level cache, per hit. On an idle bus the ratio of the two is known;
+//!   anything above it is the wait for the bus.
+//! - **Which neighbour causes a loss** (`neighbours.rs`, `culprits.rs`): a loss of cache is charged
+//!   to a neighbour by the ways that it occupies, as far as the victim would get them if the
+//!   neighbour were gone; a loss on the bus by its traffic above a fair share.
 //! - **What would end it** (`remedy.rs`): ways of the victim's own, by the same shares of misses.
 //!
-//! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have
-//! to be measured.
+//! A missing measurement widens the interval ([`Bounds`]); [`Loss::unknown`] says what to measure.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 
@@ -52,17 +51,17 @@ pub use watched::{FIRST_WINDOW, FIRST_WINDOWS, WINDOW, WatchedPolicy};
 
 use program::{Neighbour, ObservedProgram};
 
-/// The counters that losses are estimated from, the most useful first. Without the last two, what a
-/// miss costs is taken from the latencies of an idle machine, or unknown; without the first two,
-/// losses are.
+/// The counters that losses are estimated from, the most useful first. Without the last two, the
+/// cost of a miss comes from the latencies of an idle machine, or is unknown. Without the first
+/// two, no loss is estimated.
 pub const COUNTERS: &[Counter] =
     &[Counter::LlcMisses, Counter::LlcReferences, Counter::StallsLlcMiss, Counter::StallsL2Miss];
 
-/// The programs whose losses are known at a time; others that start are left out. What neighbours
-/// take is counted by pairs: these are 1.6 MB.
+/// The programs that are attributed at a time; programs that start beyond that are left out. What
+/// neighbours take is counted for each pair of programs: 1.6 MB at this limit.
 pub const MOST_PROGRAMS: usize = 256;
 
-/// The losses of the programs on a machine, by what was observed.
+/// The losses of a machine's programs, from what was observed of them.
 #[derive(Clone, Debug)]
 pub struct Attribution {
     latency: Option<MemoryLatency>,
@@ -70,7 +69,7 @@ pub struct Attribution {
     /// When the next span began, if one has.
     next_since: Option<Time>,
     llc: Option<Llc>,
-    /// Where occupancies can't be read, and are to be estimated.
+    /// The lines in a way, if occupancies can't be read and are estimated; else `None`.
     lines_per_way: Option<u64>,
     partition: Partition,
     /// In the order in which they started.
@@ -78,8 +77,8 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// An attribution of losses from `since` on; what happens before teaches it. Without the
-    /// latencies of an idle machine, less is known about the bus.
+    /// An attribution of losses from `since` on; earlier events only teach it how programs behave.
+    /// `latency` is that of the idle machine; without it, less is known about the bus.
     #[must_use]
     pub fn new(latency: Option<MemoryLatency>, since: Time) -> Self {
         let (partition, programs) = (Partition::default(), Vec::new());
@@ -87,26 +86,26 @@ impl Attribution {
         Self { latency, since, next_since, llc, lines_per_way, partition, programs }
     }
 
-    /// Another span has begun, too, which [follows](Self::turn) this one.
+    /// Begins the span that [follows](Self::turn) the present one, while that one goes on.
     pub(crate) const fn begin_next(&mut self, since: Time) {
         self.next_since = Some(since);
     }
 
-    /// The next span is the present one from now on, and another next one begins.
+    /// Makes the next span the present one, and begins another next one.
     pub(crate) fn turn(&mut self, at: Time) {
         self.since = self.next_since.replace(at).unwrap_or(at);
         self.programs.iter_mut().for_each(ObservedProgram::turn);
     }
 
-    /// Estimates the occupancies that windows do not have, on a cache with so many lines in a way:
-    /// from the misses of the programs, which have to be all that run.
+    /// Estimates the occupancies that windows lack from the misses of the programs, which must be
+    /// all that run. `lines_per_way` is the number of cache lines in a way.
     #[must_use]
     pub const fn estimating(mut self, lines_per_way: u64) -> Self {
         self.estimate_by(Some(lines_per_way));
         self
     }
 
-    /// The same from now on; `None`: estimates none.
+    /// Like [`estimating`](Self::estimating), from now on; `None` stops estimating.
     pub const fn estimate_by(&mut self, lines_per_way: Option<u64>) {
         self.lines_per_way = lines_per_way;
     }
@@ -157,7 +156,8 @@ impl Attribution {
                 let mask = self.mask_of(place, llc);
                 let counts = [Some(self.since), self.next_since]
                     .map(|since| since.is_some_and(|since| at >= since.after(sample.window)));
-                // What is read in part is not estimated either: what else it holds is not known.
+                // An occupancy that is known in part is not estimated either: the rest of it is
+                // unknown.
                 let occupancy = sample.occupancy.or_else(|| {
                     let is_unread = sample.occupancy_at_least.is_none();
                     let Sample { counters, window, .. } = sample;
@@ -176,7 +176,7 @@ impl Attribution {
         }
     }
 
-    /// Forgets what was seen on another cache.
+    /// Forgets what was observed if the cache is another one than before.
     fn change_cache(&mut self, llc: Llc) {
         if self.llc.replace(llc).is_some_and(|before| before.ways != llc.ways) {
             self.programs.iter_mut().for_each(ObservedProgram::forget);
@@ -194,7 +194,7 @@ impl Attribution {
         self.lines_per_way.is_some()
     }
 
-    /// A program's lines when its last window ended, in ways' worth: as read, or as estimated.
+    /// A program's occupancy at the end of its last window, in ways, read or estimated.
     #[must_use]
     pub fn occupancy(&self, app: AppId) -> Option<Q32> {
         self.programs[self.place(app)?].occupancy

@@ -1,4 +1,4 @@
-//! The losses, from what was observed.
+//! Computes the losses from what was observed.
 
 use fairways_core::{AppId, Llc, Q32};
 
@@ -10,29 +10,29 @@ use crate::sizes::{PER_WAY, times};
 /// A number that is known within limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// It is hardly less.
+    /// The true value is hardly less.
     pub least: Q32,
     /// The best guess.
     pub likely: Q32,
-    /// It is hardly more.
+    /// The true value is hardly more.
     pub most: Q32,
 }
 
-/// What a program loses. Parts are in units of its time alone: the likely slowdown is 1 and their
-/// sum.
+/// What a program loses. The parts are in units of its time alone: the likely slowdown is 1 plus
+/// their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The program.
     pub app: AppId,
-    /// Its cycles over those that it would take alone with the whole cache; 1 at least.
+    /// Its cycles divided by those that it would take alone with the whole cache; at least 1.
     pub slowdown: Bounds,
-    /// The part that it loses to the lines of others in ways that it may fill.
+    /// The part lost because others occupy lines in ways that it may fill.
     pub lines: Q32,
-    /// The part that it loses because it may not fill all ways.
+    /// The part lost because it may not fill all ways.
     pub ways: Q32,
-    /// The part that its misses wait for the memory bus, beyond what they would alone.
+    /// The part lost because its misses wait longer for the memory bus than they would alone.
     pub bus: Q32,
-    /// The rest, of a program whose profile says how fast it is alone.
+    /// The remainder, for a program whose profile says how fast it is alone.
     pub unexplained: Q32,
     /// What would have to be measured for a narrower interval.
     pub unknown: Option<Unknown>,
@@ -47,40 +47,40 @@ pub enum Unknown {
     IdleBus,
 }
 
-/// Cycles that are noise: one of 64.
+/// The part of the cycles that counts as noise: a 64th.
 const NOISE: u64 = Q32::ONE.raw() / 64;
 
-/// An interval that is wider than this part of the slowdown, in percent, leaves it open.
+/// If the interval is wider than this percentage of the slowdown, the slowdown is not known.
 const OPEN_PERCENT: u128 = 30;
 
-/// Cycles that a program takes alone at least: one of 64.
+/// A program alone is taken to need at least this part of its cycles: a 64th.
 const LEAST_LEFT: u128 = 64;
 
-/// A part of the wait for the bus by which it may be off: a fourth.
+/// The relative error of the wait for the bus: a fourth.
 const BUS_ERROR: u128 = 4;
 
-/// A part of the speed alone by which a profile may be off: a 32nd.
+/// The relative error of a profile's speed alone: a 32nd.
 const PROFILE_ERROR: u64 = 32;
 
 /// The cycles that a program loses over the span: at least, likely, at most.
 struct LostCycles {
     cache: [u128; 3],
-    /// Of the likely ones for the cache, those that it would not lose alone in its own ways.
+    /// Of the likely loss in `cache`, the part that it would not lose if it had its own ways alone.
     lines: u128,
     bus: [u128; 3],
     is_bus_known: bool,
 }
 
 impl Attribution {
-    /// The losses of all programs in the order in which they started; none of programs whose
-    /// counters are missing.
+    /// The losses of all programs, in the order in which they started. Programs whose counters are
+    /// missing are left out.
     pub fn losses(&self) -> impl Iterator<Item = Loss> {
         let bus = self.bus_factor();
         self.programs.iter().filter_map(move |one| self.loss(one, self.llc?, bus))
     }
 
-    /// How many times longer misses take than on an idle bus, times 2^32, over all programs of
-    /// which that is known.
+    /// How many times longer a miss takes than on an idle bus, times 2^32, averaged over the
+    /// programs for which both are known; `None` if there are none.
     pub(crate) fn bus_factor(&self) -> Option<u64> {
         let known = self.programs.iter().filter_map(|one| {
             let cost = self.cost(one).filter(|cost| cost.is_known)?;
@@ -120,7 +120,7 @@ impl Attribution {
         if let Some(known) = by_profile {
             slowdown = Bounds::about(known);
         }
-        // Parts of the likely slowdown; no more of it than they explain.
+        // The parts of the likely slowdown, at most as much of it as they explain.
         let loss = slowdown.likely.raw() - Q32::ONE.raw();
         let explained = likely.raw() - Q32::ONE.raw();
         let whole = (lost.cache[1] + lost.bus[1]).max(1);
@@ -139,7 +139,7 @@ impl Attribution {
         })
     }
 
-    /// What a program loses, by what its misses cost; `None` without misses, or the counters.
+    /// What a program loses, from what its misses cost; `None` without misses or their counters.
     fn lost_cycles(&self, one: &ObservedProgram, llc: Llc, bus: Option<u64>) -> Option<LostCycles> {
         let misses = one.span.counters.llc_misses?;
         let cost = self.cost(one)?;
@@ -148,7 +148,7 @@ impl Attribution {
             None => cost.idle,
         };
         let saved = SavedMisses::new(one, llc);
-        // Of the wait for the bus, its own traffic causes a part alone, too.
+        // Alone, the program's own traffic would still cause a part of the wait for the bus.
         let alone = idle + times(cost.miss - idle, self.own_traffic(one, saved.whole[1], misses));
         let saves = alone.saturating_sub(cost.hit);
         let waits = fixed_times(misses.into(), cost.miss - alone);
@@ -159,13 +159,13 @@ impl Attribution {
             [0, waits, fixed_times(misses.into(), cost.miss.saturating_sub(cost.hit))]
         };
         let cache = saved.whole.map(|saved| fixed_times(saved, saves));
-        // In ways of its own it loses none to the lines of others.
+        // If no neighbour shares its ways, it loses no lines.
         let has_mates = one.span.neighbours.iter().any(|neighbour| neighbour.lines > 0);
         let lines = if has_mates { fixed_times(saved.own, saves) } else { 0 };
         Some(LostCycles { cache, lines, bus, is_bus_known })
     }
 
-    /// The part of all traffic that a program would cause alone, without the misses that it saves.
+    /// The part of all traffic that a program would still cause alone, without the misses it saves.
     fn own_traffic(&self, one: &ObservedProgram, saved: u128, misses: u64) -> u64 {
         let traffic = self.programs.iter().map(|other| other.traffic);
         let all = traffic.fold(0, u64::saturating_add);
@@ -191,11 +191,11 @@ impl LostCycles {
     }
 }
 
-/// The misses that a program would not have.
+/// The misses that a program would save.
 struct SavedMisses {
     /// With the whole cache: at least, likely, at most.
     whole: [u128; 3],
-    /// Alone in its own ways: of those that it likely saves, as many as it may.
+    /// Alone in its own ways: at most as many as it likely saves with the whole cache.
     own: u128,
 }
 
@@ -214,13 +214,13 @@ impl SavedMisses {
             let left = one.left(phase, size, own.min(whole).max(size))[2].max(left[1]);
             all.own += fixed_times(misses.into(), Q32::ONE.raw() - left);
         }
-        // What happened at sizes that are not known is taken to be as the rest.
+        // Misses at sizes that are not known are scaled from the others.
         let others = u128::from(one.span.misses_of_unknown_size);
         if let Some(times) = ((placed + others) << 32).checked_div(placed) {
             let times = u64::try_from(times).unwrap_or(u64::MAX);
             all.own = fixed_times(all.own, times);
             all.whole = all.whole.map(|saved| fixed_times(saved, times));
-            // Few windows say little of many.
+            // If most misses have no known size, the others say little about them.
             if others > placed {
                 all.whole[2] = all.whole[2].max(others);
             }
@@ -244,7 +244,7 @@ pub(crate) fn over(part: u128, whole: u128) -> Q32 {
 }
 
 impl Bounds {
-    /// What a profile says.
+    /// The interval around a slowdown that follows from a profile.
     fn about(known: Q32) -> Self {
         let off = known.raw() / PROFILE_ERROR;
         let [least, most] = [known.raw() - off, known.raw().saturating_add(off)];
@@ -253,7 +253,7 @@ impl Bounds {
 }
 
 impl Loss {
-    /// Whether the interval is so narrow that the likely slowdown says something.
+    /// Whether the interval is narrow enough for the likely slowdown to mean something.
     #[must_use]
     pub fn is_known(&self) -> bool {
         let Bounds { least, likely, most } = self.slowdown;
@@ -261,8 +261,8 @@ impl Loss {
         width * 100 <= u128::from(likely.raw()) * OPEN_PERCENT
     }
 
-    /// The same loss, of which no more is taken for true than is certain: the slowdown is the
-    /// least, with parts in proportion.
+    /// The part of this loss that is certain: the slowdown is the least one, and the parts shrink
+    /// in proportion.
     #[must_use]
     pub fn at_least(mut self) -> Self {
         let Bounds { least, likely, .. } = self.slowdown;

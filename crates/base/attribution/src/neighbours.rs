@@ -1,9 +1,9 @@
-//! Which neighbour takes how much.
+//! How many lines and ways each neighbour takes from a program.
 //!
-//! If a neighbour that fills the same ways were gone, its lines would go to the others there, by
-//! how fast each brings lines in: a program that brings in `f` of `F` gets `f / (F - n)` of them,
-//! where `n` are the neighbour's. Ways that a program may not fill are taken by those that may,
-//! each as far as its lines are of theirs.
+//! If a neighbour that fills the same ways were gone, the others would share its lines by how fast
+//! each brings lines in: if all bring in `F` lines, the neighbour `n` of them and a program `f`,
+//! the program gets the part `f / (F - n)` of the neighbour's lines. Ways that a program may not
+//! fill are taken by the programs that may, each by its share of the lines there.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -14,13 +14,13 @@ use crate::Attribution;
 use crate::program::{Neighbour, ObservedProgram};
 
 impl Attribution {
-    /// The programs that may fill ways of a mask, with their places.
+    /// The programs that may fill any way of a mask, with their places.
     pub(crate) fn sharing(&self, mask: WayMask) -> impl Iterator<Item = (usize, &ObservedProgram)> {
         self.programs.iter().enumerate().filter(move |(_, one)| one.may_fill_of(mask))
     }
 
-    /// Notes how many ways are a program's own: of shared ways, its part of the lines; or where the
-    /// occupancy of one of the programs is missing, of the lines that all bring in.
+    /// Records how many ways count as a program's own: of shared ways, its share of the lines. If
+    /// an occupancy is missing, its share of the lines that all bring in.
     pub(crate) fn own(&mut self, place: usize, mask: WayMask) {
         let is_known = self.sharing(mask).all(|(_, one)| one.occupancy.is_some() || one.fills == 0);
         let all: u64 = self.sharing(mask).map(|(_, one)| one.lines(is_known)).sum();
@@ -28,8 +28,8 @@ impl Attribution {
         self.programs[place].owned = ways * self.programs[place].lines(is_known) / all.max(1);
     }
 
-    /// Adds what its neighbours took while a program ran this long, to the span and to the next one
-    /// if it counts for them.
+    /// Adds what neighbours took while a program ran this long, to the present span and to the next
+    /// one, as `counts` says.
     pub(crate) fn count_neighbours(
         &mut self,
         place: usize,
@@ -58,7 +58,8 @@ impl Attribution {
 }
 
 impl ObservedProgram {
-    /// What it takes in this time of a program that brings in `own` of `all` lines of a mask.
+    /// What it takes, in this time, from a program that brings in `own` of the `all` lines of a
+    /// mask.
     #[inline]
     fn takes(&self, micros: u64, own: u64, all: u64, mask: WayMask) -> Neighbour {
         let (mut lines, mut ways) = (0, 0);
@@ -71,7 +72,7 @@ impl ObservedProgram {
         Neighbour { lines, ways, bytes: (micros / 1000).saturating_mul(self.traffic) }
     }
 
-    /// The lists of neighbours of the spans that count, to be put back; those of others are empty.
+    /// Moves the lists of neighbours out of the spans that count, for `put_neighbours` to put back.
     fn take_neighbours(&mut self, counts: [bool; 2]) -> [Vec<Neighbour>; 2] {
         let mut taken = [Vec::new(), Vec::new()];
         for ((span, counts), taken) in self.spans_mut().zip(counts).zip(&mut taken) {

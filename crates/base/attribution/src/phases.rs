@@ -1,7 +1,7 @@
-//! The phases of a program: what it misses in one says nothing of another.
+//! The phases of a program. Its miss ratios in one phase say nothing about another.
 //!
-//! How often a program refers to the cache depends little on how much of it it has. So another
-//! phase has begun once it refers to it much more often than before, or much less, for a while.
+//! How often a program refers to the cache hardly depends on how much of the cache it has. So a new
+//! phase begins when it refers to the cache much more or much less often for a while.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,19 +10,19 @@ use fairways_core::Q32;
 
 use crate::sizes::MissShares;
 
-/// Phases that are kept of a program.
+/// The most phases that are kept of a program.
 pub(crate) const MOST_PHASES: usize = 4;
 
-/// Windows in a row that are unlike the phase before another one begins, and how long they are
-/// together at least, in nanoseconds: what changes from one short window to the next is part of one
-/// phase.
+/// How many unlike windows in a row begin another phase, and how long they last together at least,
+/// in nanoseconds. Changes from one short window to the next are part of one phase.
 const PERSISTENCE: u32 = 2;
 const PERSISTENCE_NANOS: u64 = 25_000_000;
 
-/// The windows that the mean of a phase remembers: the last of them, roughly.
+/// The mean of a phase covers roughly this many of its last windows.
 const REMEMBERED: u64 = 16;
 
-/// References of 1000 instructions differ by more than a fourth, and one is more than this.
+/// Windows are unlike if their references per 1000 instructions differ by more than a fourth, and
+/// one has more than `FEW`.
 const UNLIKE: u64 = 4;
 const FEW: u64 = Q32::ONE.raw();
 
@@ -30,13 +30,13 @@ const FEW: u64 = Q32::ONE.raw();
 #[derive(Clone, Debug, Default)]
 struct SeenPhase {
     shares: Box<MissShares>,
-    /// References of 1000 instructions, times 2^32; `None` before its first window.
+    /// References per 1000 instructions, times 2^32; `None` before its first window.
     references: Option<u64>,
-    /// The number of the last change to it.
+    /// The number of the phase change that last began it.
     last: u32,
 }
 
-/// Windows in a row that are unlike the phase at hand.
+/// A run of windows that are unlike the current phase.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnlikeWindows {
     windows: u32,
@@ -47,9 +47,9 @@ struct UnlikeWindows {
 /// The phases that were seen of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenPhases {
-    /// One at least.
+    /// At least one.
     phases: Vec<SeenPhase>,
-    /// The place of the phase at hand.
+    /// The place of the current phase.
     current: usize,
     unlike: UnlikeWindows,
     changes: u32,
@@ -62,19 +62,19 @@ impl Default for SeenPhases {
     }
 }
 
-/// What a window is of.
+/// The phase that a window belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowPhase {
     /// The phase at this place.
     Known(usize),
-    /// A new one, at this place, where another one may have been.
+    /// A new phase at this place, which may replace another one.
     New(usize),
     /// Not known yet.
     Unknown,
 }
 
 impl SeenPhases {
-    /// The shares of a phase.
+    /// The miss ratios of a phase.
     pub(crate) fn shares(&self, place: usize) -> &MissShares {
         &self.phases[place].shares
     }
@@ -83,17 +83,17 @@ impl SeenPhases {
         &mut self.phases[place].shares
     }
 
-    /// The place of the phase at hand.
+    /// The place of the current phase.
     pub(crate) const fn current_place(&self) -> usize {
         self.current
     }
 
-    /// The shares of the phase at hand.
+    /// The miss ratios of the current phase.
     pub(crate) fn current(&self) -> &MissShares {
         self.shares(self.current)
     }
 
-    /// Takes in how often a program refers to the cache in a window of this length.
+    /// Finds the phase of a window of this length, from how often the program refers to the cache.
     pub(crate) fn take_in(
         &mut self,
         references: u64,
@@ -111,7 +111,7 @@ impl SeenPhases {
         }
         let unlike = &mut self.unlike;
         if unlike.windows > 0 && !are_like(unlike.references, now) {
-            // Neither does it stay as it is now.
+            // This window is unlike the previous unlike ones, too: start again.
             *unlike = UnlikeWindows::default();
         }
         unlike.windows += 1;
@@ -123,8 +123,8 @@ impl SeenPhases {
         self.turn(now)
     }
 
-    /// Begins the phase that windows are of: one that is known, or a new one in place of the one
-    /// that is longest gone.
+    /// Begins the phase of the recent windows: one that is known, or a new one. If all places are
+    /// in use, the new phase replaces the one that began longest ago.
     fn turn(&mut self, now: u64) -> WindowPhase {
         self.unlike = UnlikeWindows::default();
         self.changes = self.changes.wrapping_add(1);

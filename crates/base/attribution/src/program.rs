@@ -9,37 +9,37 @@ use fairways_core::{AppId, Counters, Profile, Q32, Sample, WayMask, Ways};
 use crate::phases::{MOST_PHASES, SeenPhases, WindowPhase};
 use crate::sizes::{PER_WAY, SIZES, size_of};
 
-/// Lines that move in a window beyond this, in ways, blur what it shows.
+/// If the occupancy changes by more than this in a window, in ways, the window is not used.
 const BLURRED: u64 = 2 << 32;
 
-/// More are as many: products have room then, whatever a journal says.
+/// The cap on a program's lines, so that products do not overflow whatever a journal says.
 const MOST_LINES: u64 = 1 << 40;
 
-/// Fewer misses do not show what one costs.
+/// With fewer misses, the cost of a miss is not computed.
 const MISSES: u64 = 1000;
 
-/// A program, from its windows.
+/// What is known of a program from its windows.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedProgram {
     pub(crate) app: AppId,
-    /// The ways that it may fill by the plan in force; `None`: all of them.
+    /// The ways that it may fill under the plan in force; `None`: all of them.
     pub(crate) mask: Option<WayMask>,
     pub(crate) profile: Option<Arc<Profile>>,
-    /// What it missed, phase by phase.
+    /// Its miss ratios, phase by phase.
     pub(crate) phases: SeenPhases,
     /// The lowest cost of a miss ever seen, in cycles times 2^32.
     pub(crate) least_cost: u64,
     /// Its occupancy when its last window ended.
     pub(crate) occupancy: Option<Q32>,
-    /// What its occupancy is estimated by.
+    /// What the estimate of its occupancy is computed from.
     pub(crate) filling: Filling,
-    /// In the last window: lines brought in, and bytes of memory traffic, in a millisecond.
+    /// Per millisecond of the last window: lines brought in, and bytes of memory traffic.
     pub(crate) fills: u64,
     pub(crate) traffic: u64,
-    /// The ways that are its own, or its part of shared ones, in 256ths.
+    /// The ways that count as its own, with its share of shared ways, in 256ths.
     pub(crate) owned: u64,
-    /// What it did in the span, and in the next one if that has begun. Apart from the rest, which
-    /// is small: each window looks at all programs.
+    /// What it did in the present span, and in the next one if that has begun. Boxed, so that the
+    /// other fields stay small: each window looks at all programs.
     pub(crate) span: Box<CountedSpan>,
     pub(crate) next: Option<Box<CountedSpan>>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct ObservedProgram {
 #[derive(Clone, Debug)]
 pub(crate) struct CountedSpan {
     pub(crate) counters: Counters,
-    /// Its misses at each size, and their sum times the ways that it might fill, by phase.
+    /// By phase: its misses at each size, and the sum over them of the ways that it might fill.
     misses: [Option<Box<MissesBySize>>; MOST_PHASES],
     /// Its misses while its size or its phase was not known.
     pub(crate) misses_of_unknown_size: u64,
@@ -56,7 +56,7 @@ pub(crate) struct CountedSpan {
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
-/// Misses at each size, and their sum times the ways that the program might fill.
+/// Misses at each size, and the sum over them of the ways that the program might fill.
 type MissesBySize = [(u64, u64); SIZES];
 
 impl CountedSpan {
@@ -77,8 +77,8 @@ impl CountedSpan {
         self.neighbours.fill(Neighbour::default());
     }
 
-    /// Its misses: their phase, their size, how many, and their sum times the ways that it might
-    /// fill.
+    /// Its misses by phase and size: the phase, the size, their number, and the sum over them of
+    /// the ways that it might fill.
     pub(crate) fn misses(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> {
         let by_phase = self.misses.iter().enumerate();
         let by_phase = by_phase.filter_map(|(phase, misses)| Some((phase, misses.as_deref()?)));
@@ -96,7 +96,7 @@ impl CountedSpan {
         *by_ways = by_ways.saturating_add(misses.saturating_mul(own.into()));
     }
 
-    /// Another phase takes the place of this one.
+    /// Clears what was counted of a phase that another one replaces.
     fn replace(&mut self, phase: usize) {
         let Some(misses) = &mut self.misses[phase] else { return };
         let gone = misses.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
@@ -105,14 +105,14 @@ impl CountedSpan {
     }
 }
 
-/// What an estimate goes by.
+/// What the estimate of an occupancy is computed from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filling {
-    /// Lines that it brought in, in ways times 2^32, in a millisecond.
+    /// Lines brought in per millisecond, in ways times 2^32.
     pub(crate) rate: u64,
     /// The part of its lines that were not used since the cache turned over, times 2^32.
     pub(crate) stale: u64,
-    /// Lines that it brought in since it started, in ways times 2^32.
+    /// Lines brought in since it started, in ways times 2^32.
     pub(crate) brought_in: u64,
 }
 
@@ -123,21 +123,21 @@ impl Default for Filling {
 }
 
 impl Filling {
-    /// Whether hardly a line is left of those that it may have had before it was known: it brought
-    /// in half as many again as it is estimated to hold.
+    /// Whether it has brought in 1.5 times its estimated occupancy, so that hardly any of the lines
+    /// that it may have had before it was known are left.
     fn has_turned_over(self, estimated: Q32) -> bool {
         self.brought_in > 0 && self.brought_in / 3 >= estimated.raw() / 2
     }
 }
 
-/// What a neighbour takes of a program.
+/// What a neighbour takes from a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Neighbour {
-    /// Lines of the ways that the program may fill.
+    /// Lines in the ways that the program may fill.
     pub(crate) lines: u64,
-    /// Other ways.
+    /// Ways that the program may not fill.
     pub(crate) ways: u64,
-    /// The bytes that it moves.
+    /// The bytes of its memory traffic.
     pub(crate) bytes: u64,
 }
 
@@ -164,13 +164,13 @@ impl ObservedProgram {
         }
     }
 
-    /// Its spans that are under way.
+    /// The spans that have begun.
     pub(crate) fn spans_mut(&mut self) -> impl Iterator<Item = &mut CountedSpan> {
         let next = self.next.as_deref_mut();
         core::iter::once(&mut *self.span).chain(next)
     }
 
-    /// The next span is the present one from now on, and another next one begins.
+    /// Makes the next span the present one, and begins another next one.
     pub(crate) fn turn(&mut self) {
         if let Some(next) = &mut self.next {
             core::mem::swap(&mut self.span, next);
@@ -178,27 +178,27 @@ impl ObservedProgram {
         }
     }
 
-    /// Forgets what was seen on another cache.
+    /// Forgets what was observed on another cache.
     pub(crate) fn forget(&mut self) {
         (self.phases, self.occupancy) = (SeenPhases::default(), None);
         self.filling = Filling::default();
         self.spans_mut().for_each(CountedSpan::forget);
     }
 
-    /// Whether it may fill ways of a mask.
+    /// Whether it may fill any way of a mask.
     pub(crate) fn may_fill_of(&self, mask: WayMask) -> bool {
         self.mask.is_none_or(|own| own.overlaps(mask))
     }
 
-    /// What counts for its part of shared ways: its lines, or where occupancies are not known, the
-    /// lines that it brings in.
+    /// What its share of shared ways is computed from: its occupancy, or if occupancies are not
+    /// known, the lines that it brings in.
     pub(crate) fn lines(&self, are_known: bool) -> u64 {
         let occupied = self.occupancy.map_or(0, |of| of.raw() >> 16);
         (if are_known { occupied } else { self.fills }).min(MOST_LINES)
     }
 
-    /// Takes in a window, which counts for the span and for the next one if those have begun by
-    /// its start. Its occupancy may be estimated, from zero on.
+    /// Takes in a window. `counts` says whether it counts for the present span and for the next
+    /// one, if they began before it did. Its occupancy may be estimated, counted from zero.
     pub(crate) fn observe(
         &mut self,
         (sample, is_estimated): (&Sample, bool),
@@ -219,7 +219,7 @@ impl ObservedProgram {
             return;
         };
         let nanos = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
-        // Half of it may be of one phase, half of another.
+        // Half of the window may belong to one phase, half to another.
         let phase = match straddled {
             true => WindowPhase::Known(self.phases.current_place()),
             false => self.phases.take_in(references, counters.instructions, nanos),
@@ -242,7 +242,7 @@ impl ObservedProgram {
         let end = occupancy.map(Q32::raw);
         let before = before.map(Q32::raw);
         let ends = before.or(end).zip(end);
-        // Where occupancies can't be read, nothing is known of sizes.
+        // Without an occupancy the size is not known: 0.
         let mean = ends.map_or(0, |(before, end)| size_of(Q32::from_raw(before / 2 + end / 2)));
         let place = mean.min((PER_WAY * ways.get()) as usize);
         for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
@@ -257,7 +257,7 @@ impl ObservedProgram {
         self.note_cost(sample, misses);
     }
 
-    /// Takes in what a miss cost in a window.
+    /// Records what a miss cost in a window.
     fn note_cost(&mut self, sample: &Sample, misses: u64) {
         let stalls = sample.counters.stalls_llc_miss;
         if let Some(stalls) = stalls.filter(|_| misses >= MISSES && !sample.straddled) {
@@ -265,15 +265,15 @@ impl ObservedProgram {
         }
     }
 
-    /// The largest size that it was seen with in each phase in which it missed in the span.
+    /// The largest size that was seen in every phase in which it missed in the span.
     pub(crate) fn largest(&self) -> u64 {
         let phases = self.span.misses().map(|(phase, ..)| phase);
         let largest = phases.map(|phase| self.phases.shares(phase).largest().unwrap_or(0)).min();
         largest.or_else(|| self.phases.current().largest()).unwrap_or(0)
     }
 
-    /// Of the misses at a size in a phase, the share that is left at a larger one, times 2^32: at
-    /// most, likely, and at least. By its profile if it has one.
+    /// The part of the misses at a size in a phase that would be left at a larger size, times 2^32:
+    /// at most, likely, at least. From its profile if it has one.
     pub(crate) fn left(&self, phase: usize, from: u64, to: u64) -> [u64; 3] {
         let Some(profile) = &self.profile else {
             return self.phases.shares(phase).left(from, to);
@@ -289,7 +289,7 @@ impl ObservedProgram {
     }
 }
 
-/// Misses of 1000 instructions at a size, times 2^32, on the line between whole ways.
+/// Misses per 1000 instructions at a size, times 2^32, interpolated between whole ways.
 fn profiled_misses(profile: &Profile, size: u64) -> u64 {
     let per_way = u64::from(PER_WAY);
     let below = u32::try_from(size / per_way).unwrap_or(u32::MAX - 1);

@@ -1,4 +1,4 @@
-//! The losses of late, on a machine that runs for months.
+//! Recent losses, on a machine that runs for months.
 
 use core::time::Duration;
 
@@ -6,11 +6,11 @@ use fairways_core::{Event, Time};
 
 use crate::{Attribution, MemoryLatency};
 
-/// Losses over the last span of time. What was seen of programs before still counts for how often
-/// they miss.
+/// Losses over the most recent span of time. What was seen of programs before that still says how
+/// often they miss.
 ///
-/// Two spans are counted at a time, and begin by turns, each every two spans: the older of them
-/// covers between one span and two, or all since the start.
+/// Two spans are counted at a time. They begin by turns, each every two spans, so the older one
+/// covers between one span and two, or everything since the start.
 #[derive(Clone, Debug)]
 pub struct RecentAttribution {
     attribution: Attribution,
@@ -27,7 +27,8 @@ impl RecentAttribution {
         Self { attribution, span, turns_at: since.after(span) }
     }
 
-    /// [Estimates](Attribution::estimating) occupancies that can't be read, or `None`, from now on.
+    /// Like [`Attribution::estimate_by`]: estimates occupancies that can't be read; `None` stops
+    /// it.
     pub const fn estimate_by(&mut self, lines_per_way: Option<u64>) {
         self.attribution.estimate_by(lines_per_way);
     }

@@ -1,8 +1,9 @@
-//! What would end a victim's loss of cache: how many ways of its own, and what that costs others.
+//! What would end a victim's loss of cache: how many ways of its own it needs, and what they cost
+//! others.
 //!
-//! The sizes that programs have, and how often each misses at other sizes, answer that. If the
-//! victim gets ways of its own, the lines of all others shrink alike. The bus is taken to stay as
-//! it is.
+//! This follows from the programs' sizes and from how often each misses at other sizes. If the
+//! victim gets ways of its own, the lines of all others shrink in proportion. The bus is assumed to
+//! stay as it is.
 
 use alloc::vec::Vec;
 
@@ -18,19 +19,19 @@ use crate::sizes::{PER_WAY, size_of};
 pub struct Remedy {
     /// The neighbour that costs the victim most.
     pub culprit: AppId,
-    /// The ways.
+    /// How many ways.
     pub ways: u32,
-    /// By how much the victim would be faster, in units of its time alone.
+    /// How much faster the victim would be, in units of its time alone.
     pub saves: Bounds,
-    /// By how much the culprit would be slower, in units of its time alone.
+    /// How much slower the culprit would be, in units of its time alone.
     pub costs: Bounds,
-    /// The sum of that over all other programs, by the best guess.
+    /// How much slower all other programs would be, added up: the best guess.
     pub costs_others: Q32,
-    /// Whether the victim was never seen with as many.
+    /// Whether the victim was never seen with this many ways.
     pub is_guess: bool,
 }
 
-/// Less is not worth a change: a 100th.
+/// A smaller gain is not worth a change: a 100th.
 const WORTH: Q32 = Q32::from_raw(Q32::ONE.raw() / 100);
 
 /// A program whose size might change.
@@ -38,16 +39,16 @@ struct SizedProgram<'a> {
     of: &'a ObservedProgram,
     /// Its occupancy, in parts of a way.
     size: u64,
-    /// What a miss costs more than a hit, in cycles times 2^32.
+    /// How many more cycles a miss costs than a hit, times 2^32.
     by_miss: u64,
-    /// Its cycles of the span, alone: by its least slowdown, the likely one, and the largest.
+    /// The cycles that the span would take it alone, by its least, likely and largest slowdown.
     alone: [u128; 3],
 }
 
 impl Attribution {
-    /// The fewest ways of its own that help a program as much as any number does, less what they
-    /// cost the others, but for a 100th; `None` if it blames none, the cache can't be divided, or
-    /// no number of ways helps.
+    /// The smallest number of own ways whose net gain (what the program saves, less what it costs
+    /// the others) is within a 100th of the best. `None` if no neighbour is blamed, the cache can't
+    /// be divided, or no number of ways helps.
     #[must_use]
     pub fn remedy(&self, loss: Loss) -> Option<Remedy> {
         let culprit = self.worst_culprit(loss)?.culprit;
@@ -64,7 +65,7 @@ impl Attribution {
         (best > 0 && fewest.saves.likely >= WORTH).then_some(fewest)
     }
 
-    /// `None` of a program whose counters or occupancy are missing, or that never missed.
+    /// `None` for a program whose counters or occupancy are missing, or that never missed.
     fn sized<'a>(
         &self,
         of: &'a ObservedProgram,
@@ -82,7 +83,7 @@ impl Attribution {
     }
 }
 
-/// What it would save and cost to give a program this many ways of its own.
+/// What a program would save, and cost others, with this many ways of its own.
 fn try_ways(
     all: &[SizedProgram<'_>],
     victim: &SizedProgram<'_>,
@@ -114,13 +115,13 @@ fn try_ways(
 }
 
 impl SizedProgram<'_> {
-    /// How much faster it would be with this size, in units of its time alone.
+    /// How much faster the program would be at this size, in units of its time alone.
     fn saves_at(&self, size: u64) -> Bounds {
         let now = self.misses();
         self.bounds(self.misses_at(size).map(|then| now.saturating_sub(then)))
     }
 
-    /// How much slower.
+    /// How much slower it would be, likewise.
     fn costs_at(&self, size: u64) -> Bounds {
         let now = self.misses();
         self.bounds(self.misses_at(size).map(|then| then.saturating_sub(now)))
@@ -156,7 +157,7 @@ impl SizedProgram<'_> {
 }
 
 impl Remedy {
-    /// What it saves, less what it costs.
+    /// What the victim saves, less what all others lose.
     fn net(&self) -> i128 {
         let [saves, costs, others] = [self.saves.likely, self.costs.likely, self.costs_others]
             .map(|of| i128::from(of.raw()));

@@ -1,18 +1,18 @@
-//! The share of references that miss, at every occupancy ever seen, and beyond.
+//! The miss ratio (misses by reference) at every occupancy ever seen, and at larger ones.
 //!
-//! A program that fills more of the cache, line by line, misses on the way as it would with as many
-//! ways for good, while lines are replaced least recently used first (Xiang, Ding, Luo and Bao,
-//! HOTL, ASPLOS 2013). So a window counts for the occupancy that it was measured at. Without lines
-//! everything misses.
+//! While a program fills the cache line by line, it misses at each occupancy as often as it would
+//! if it always had that much, as long as lines are replaced least recently used first (Xiang,
+//! Ding, Luo and Bao, HOTL, ASPLOS 2013). So a window counts for the occupancy that it was measured
+//! at. Without lines everything misses.
 
 use fairways_core::{MAX_WAYS, Q32};
 
-/// Sizes differ by parts of a way: this many to a way.
+/// The resolution of sizes: parts in a way.
 pub(crate) const PER_WAY: u32 = 4;
 
 pub(crate) const SIZES: usize = PER_WAY as usize * MAX_WAYS + 1;
 
-/// The windows that a size remembers: the last of them, roughly.
+/// A size remembers roughly this many of its last windows.
 const REMEMBERED: u64 = 16;
 
 const ONE: u64 = Q32::ONE.raw();
@@ -25,7 +25,7 @@ struct SeenSize {
     misses: u64,
 }
 
-/// The share of references that miss at each size.
+/// The miss ratio at each size.
 #[derive(Clone, Debug)]
 pub(crate) struct MissShares {
     sizes: [SeenSize; SIZES],
@@ -51,7 +51,7 @@ impl MissShares {
         size.misses = size.misses.saturating_add(misses.min(references));
     }
 
-    /// The sizes seen, with the share that missed, times 2^32.
+    /// The sizes seen, with the miss ratio at each, times 2^32.
     fn seen(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.sizes
             .iter()
@@ -65,7 +65,7 @@ impl MissShares {
         self.seen().next_back().map(|(place, _)| place)
     }
 
-    /// The share at a size up to the largest, times 2^32: on the line between its neighbours.
+    /// The miss ratio at a size up to the largest seen, times 2^32, interpolated.
     fn at(&self, place: u64) -> u64 {
         let (below, low) =
             self.seen().take_while(|&(one, _)| one <= place).last().unwrap_or((0, ONE));
@@ -75,8 +75,8 @@ impl MissShares {
         u64::try_from(line / whole).unwrap_or(ONE)
     }
 
-    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most,
-    /// likely, and at least.
+    /// The part of the misses at a size that would be left at a larger size, times 2^32: at most,
+    /// likely, at least.
     pub(crate) fn left(&self, from: u64, to: u64) -> [u64; 3] {
         let Some((largest, end)) = self.seen().next_back() else { return [ONE, ONE, 0] };
         let now = self.at(from.min(largest));
@@ -91,11 +91,11 @@ impl MissShares {
         then.map(|then| Q32::ratio(then.min(now), now).raw())
     }
 
-    /// The share at a size beyond the largest: at most, likely, and at least. Over the larger half
-    /// of what was seen it fell by some part of itself. Beyond, it falls as much with each doubling
-    /// if the program uses some of its lines far more often than others, and as much with each way
-    /// if it uses all alike: what is likely lies between the two, the nearer to the first the more
-    /// of the cache was seen.
+    /// The miss ratio at a size beyond the largest seen: at most, likely, at least. It is
+    /// extrapolated from how it fell over the larger half of the sizes seen. If the program uses
+    /// some lines far more often than others, it falls by the same factor with each doubling; if it
+    /// uses all lines alike, by the same amount with each way. The likely value lies between the
+    /// two, nearer to the first if more of the cache was seen.
     fn beyond(&self, largest: u64, end: u64, to: u64) -> [u64; 3] {
         let half = self.at(largest / 2).max(end).max(1);
         let doubling = fall(end, largest.max(1), to, Q32::ratio(end, half).raw());
@@ -106,21 +106,22 @@ impl MissShares {
         let weight = times(times(unseen, unseen), times(unseen, unseen));
         let likely = doubling - times(doubling.saturating_sub(even), weight);
         let least = even.saturating_sub(end / 2);
-        // With part of a way, all that shows is that everything misses without lines.
+        // With less than a way, all that was seen is that everything misses without lines.
         let has_a_way = largest >= u64::from(PER_WAY);
         let most = if has_a_way { end - (end - likely) / 4 } else { end };
         [most, likely, least]
     }
 }
 
-/// The size of an occupancy.
+/// The size that an occupancy counts as.
 pub(crate) fn size_of(occupancy: Q32) -> usize {
     let parts = occupancy.raw().saturating_mul(PER_WAY.into());
     usize::try_from(parts.saturating_add(1 << 31) >> 32)
         .map_or(SIZES - 1, |place| place.min(SIZES - 1))
 }
 
-/// What a share falls to from one size to another, if each doubling leaves the part `falls`.
+/// The miss ratio after growing from one size to another, if each doubling multiplies it by
+/// `falls`.
 fn fall(mut share: u64, mut from: u64, to: u64, falls: u64) -> u64 {
     while 2 * from <= to {
         share = times(share, falls);
@@ -139,14 +140,14 @@ pub(crate) fn times(one: u64, other: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Misses of 1000 references by quarters of a way.
+    /// The miss ratios from misses per 1000 references at sizes in quarters of a way.
     fn shares(seen: &[(usize, u64)]) -> MissShares {
         let mut shares = MissShares::default();
         seen.iter().for_each(|&(place, misses)| shares.add(place, 1000, misses));
         shares
     }
 
-    /// What is left of 1000 misses.
+    /// How many of 1000 misses are left.
     fn left(shares: &MissShares, from: u64, to: u64) -> [u64; 3] {
         shares.left(from, to).map(|left| (left * 1000 + (1 << 31)) >> 32)
     }

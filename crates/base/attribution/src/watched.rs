@@ -1,4 +1,4 @@
-//! Windows of every program, whatever policy runs.
+//! Watches every program in windows, whichever policy runs.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -8,19 +8,19 @@ use fairways_core::{Action, AppId, Event, Latencies, Policy, Time, WindowLength}
 
 use crate::Attribution;
 
-/// How long a window is that no policy requests.
+/// The length of a window that the policy did not request.
 pub const WINDOW: Duration = Duration::from_millis(100);
 
-/// The first windows of a program are shorter: while it fills the cache, they show how often it
-/// misses at each size.
+/// The first windows of a program are shorter: while it fills the cache, they show its miss ratio
+/// at each size.
 pub const FIRST_WINDOW: Duration = Duration::from_millis(4);
 
-/// How many windows are short.
+/// How many first windows are short.
 pub const FIRST_WINDOWS: u32 = 50;
 
-/// A policy, and an attribution that takes in the same events. A program that the policy does not
-/// watch is watched in windows of [`WINDOW`], which the policy does not see: it decides as it does
-/// alone.
+/// A policy, and an attribution that reads the same events. Programs that the policy does not watch
+/// get windows of [`WINDOW`]. The policy does not see those, so it decides as it would without the
+/// attribution.
 pub struct WatchedPolicy {
     policy: Box<dyn Policy>,
     /// What is known of its programs' losses.
@@ -28,12 +28,12 @@ pub struct WatchedPolicy {
     programs: Vec<Watching>,
 }
 
-/// What watches a program.
+/// How a program is watched.
 #[derive(Clone, Copy, Debug)]
 struct Watching {
     app: AppId,
     by_policy: bool,
-    /// Short windows that are still to come.
+    /// Short windows still to come.
     first_windows: u32,
 }
 
@@ -47,7 +47,7 @@ impl WatchedPolicy {
         self.programs.iter_mut().find(|one| one.app == app)
     }
 
-    /// Handles a window; whether the policy has requested it.
+    /// Handles a window; returns whether the policy requested it.
     fn is_requested(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) -> bool {
         let Some(watching) = self.watching(app).filter(|one| !one.by_policy) else { return true };
         if watching.first_windows > 0 {
@@ -75,7 +75,7 @@ impl Policy for WatchedPolicy {
             }
             Event::Exited { app } => self.programs.retain(|one| one.app != app),
             Event::Sampled(sample) if !self.is_requested(sample.app, act) => return,
-            // It comes with a window.
+            // A latency comes with a window that the policy did not request.
             Event::Latency(Latencies { app, .. })
                 if self.watching(app).is_some_and(|one| !one.by_policy) =>
             {

@@ -1,5 +1,5 @@
-//! Announces the class and the numbers of programs when they change, and no sooner. Numbers that no
-//! longer hold are withdrawn.
+//! Announces the class and the numbers of programs, only when they change. Numbers that are no
+//! longer valid are withdrawn.
 
 #[cfg(test)]
 use alloc::borrow::Cow;
@@ -9,7 +9,7 @@ use fairways_core::{Action, AppId, Q32, ThreadId};
 use crate::program::RunningProgram;
 use crate::words::{WAYS, Word};
 
-/// How many numbers a policy announces for one program at most.
+/// The most numbers that a policy announces for one program.
 const MOST_NUMBERS: usize = 4;
 
 /// A number in units of 2^-32; `None` where it is unknown or void.
@@ -29,8 +29,8 @@ pub(crate) fn raw_ways(count: u32) -> Number {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Announced {
     class: Option<(&'static str, &'static str)>,
-    /// Which numbers are announced and valid: a bit for each place in the policy's list. Then their
-    /// words, and their values.
+    /// Which numbers are announced and valid: a bit for each place in the policy's list. Then the
+    /// words and the values of the numbers.
     known: u32,
     words: [Word; MOST_NUMBERS],
     numbers: [i64; MOST_NUMBERS],
@@ -77,7 +77,7 @@ impl Announced {
         self.known = known;
     }
 
-    /// Whether these words are the first of its own. So few are compared one by one.
+    /// Whether these words are its first ones. They are few, so they are compared one by one.
     #[inline(always)]
     fn has_words<const N: usize>(&self, words: &[Word; N]) -> bool {
         let mut is_same = true;
@@ -93,8 +93,8 @@ impl Announced {
     }
 }
 
-/// Announces about the programs that run whatever differs from the last announcement. It is
-/// quickest if the caller goes through the programs in their order.
+/// Announces whatever differs from the last announcement about the running programs. It is fastest
+/// if the caller visits the programs in their order.
 pub(crate) struct Announcer<'a> {
     programs: &'a [RunningProgram],
     announced: &'a mut [Announced],
@@ -118,8 +118,8 @@ impl<'a> Announcer<'a> {
         self.programs
     }
 
-    /// Announces a program's class with its reason if one of them is new, which voids its numbers.
-    /// Returns whether one was new.
+    /// Announces a program's class and reason if either is new, which voids its numbers. Returns
+    /// whether either was new.
     pub(crate) fn announce_class(
         &mut self,
         app: AppId,
@@ -136,9 +136,8 @@ impl<'a> Announcer<'a> {
         is_news
     }
 
-    /// Announces all numbers of a program's class, by their words (`words.rs`), which always come
-    /// in the same order. If one that was announced is no longer valid, the class is announced
-    /// again first.
+    /// Announces all numbers of a program's class. Their words (`words.rs`) always come in the same
+    /// order. If a number that was announced is no longer valid, announces the class again first.
     #[inline(always)]
     pub(crate) fn announce_numbers<const N: usize>(
         &mut self,
@@ -189,7 +188,7 @@ impl<'a> Announcer<'a> {
 
     #[inline(always)]
     fn find(&mut self, app: AppId) -> Option<usize> {
-        // A program that has just started is the last.
+        // A program that has just started is the last in the list.
         if self.programs.last().is_some_and(|program| program.app == app) {
             return Some(self.programs.len() - 1);
         }
@@ -208,8 +207,8 @@ fn position(programs: &[RunningProgram], app: AppId) -> Option<usize> {
     programs.iter().position(|program| program.app == app)
 }
 
-/// The class of a program under a policy that has clusters instead of classes: its cluster's letter
-/// in a drawing of the plan.
+/// The class of a program under a policy that has clusters but no classes: the letter of its
+/// cluster in a drawing of the plan.
 pub(crate) fn cluster_name(index: u32) -> &'static str {
     let place = usize::try_from(index).unwrap_or(CLUSTERS.len());
     CLUSTERS.get(place).copied().unwrap_or("cluster ?")
@@ -245,7 +244,7 @@ mod tests {
     use super::*;
     use crate::words::{LOOKAHEAD, SLOWDOWN};
 
-    /// What is announced about one program: reasons of classes, and words of numbers.
+    /// The announcements about one program: reasons of classes, and words of numbers.
     fn announced(
         announced: &mut Announced,
         announce: impl FnOnce(&mut Announcer<'_>),

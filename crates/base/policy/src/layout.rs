@@ -1,9 +1,9 @@
 //! Lays spans of ways side by side, with given widths.
 //!
-//! A way that changes hands loses its lines for the program that had it. A free way keeps the lines
-//! of the program that had it, which is still served from there. So masks move as little as
-//! possible, free ways lie between the spans that may grow, and the spans of programs with the
-//! least number of ways make room for the others.
+//! A program that loses a way loses its lines there. A free way keeps the lines of the program that
+//! had it last, which still hits them. So masks move as little as possible, free ways lie between
+//! the spans that may grow, and the spans of programs with the fewest ways make room for the
+//! others.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -39,7 +39,7 @@ impl Span {
         WayMask::span(self.from, self.ways)
     }
 
-    /// Whether it lies within `ways` ways and overlaps none of these spans.
+    /// Whether it lies within the first `ways` ways and overlaps none of these spans.
     fn fits(&self, ways: u32, laid: &[Self]) -> bool {
         self.from + self.ways <= ways
             && !laid.iter().any(|other| other.mask().overlaps(self.mask()))
@@ -67,7 +67,7 @@ impl Layout {
             heavy.partition(|span| span.old.is_some());
         order.sort_by_key(|span| span.old.map(|old| old.from));
         for span in new {
-            // It goes where the others stay best and leave room for it.
+            // Insert it where the most ways of the others stay and there is room for it.
             let best = (0..=order.len())
                 .max_by_key(|&index| (score_with(&order, index, span, ways), Reverse(index)));
             order.insert(best.unwrap_or(order.len()), span);
@@ -105,14 +105,14 @@ impl Layout {
     }
 }
 
-/// The score of this order with another span at `index`; `None` if the spans do not fit.
+/// The score of this order with another span inserted at `index`; `None` if the spans do not fit.
 fn score_with(order: &[SpanToLay], index: usize, span: SpanToLay, ways: u32) -> Option<Score> {
     let mut order = order.to_vec();
     order.insert(index, span);
     lay(&order, ways).map(|(score, _)| score)
 }
 
-/// Lays spans in this order in `ways` ways in the best way; `None` if they do not fit.
+/// Lays spans in this order within `ways` ways with the best score; `None` if they do not fit.
 fn spans(order: &[SpanToLay], ways: u32) -> Option<Vec<Span>> {
     let (_, starts) = lay(order, ways)?;
     let spans = order.iter().zip(starts).map(|(span, from)| Span {
@@ -155,12 +155,12 @@ impl SpanToLay {
     }
 }
 
-/// How good an arrangement is: the ways that stay; then how even the gaps are, by the sum of their
-/// squares.
+/// How good an arrangement is: first the ways that stay, then how even the gaps are (the sum of
+/// their squares).
 type Score = (u32, Reverse<u32>);
 
-/// Where spans begin that lie in this order in `ways` ways in the best way. `None` if they do not
-/// fit.
+/// The begins of spans in this order, within `ways` ways, with the best score; `None` if they do
+/// not fit.
 fn lay(order: &[SpanToLay], ways: u32) -> Option<(Score, Vec<u32>)> {
     // At [i][e]: the best score of the first i spans if they end at e.
     let stride = ways as usize + 1;
@@ -185,7 +185,7 @@ fn lay(order: &[SpanToLay], ways: u32) -> Option<(Score, Vec<u32>)> {
         Some(((stay, Reverse(gaps + gap * gap)), end))
     });
     let (score, end) = whole.max_by_key(|&(score, end)| (score, Reverse(end)))?;
-    // Back from the last span: each ends where the score of the rest is reached.
+    // Walk back from the last span: each ends where the score of the rest is reached.
     let mut starts = vec![0; order.len()];
     let (mut end, mut rest) = (end, score);
     let gap = ways - end;

@@ -17,13 +17,13 @@ pub(crate) struct Lookahead {
 }
 
 impl Lookahead {
-    /// Divides `ways` ways among programs so that their curves fall as far as lookahead can make
-    /// them; returns the ways of each.
+    /// Divides `ways` ways among programs with lookahead, so that the curves fall as far as it can
+    /// make them; returns the ways of each.
     ///
-    /// Each starts with `min_ways` ways. Again and again, the program whose curve falls most for
-    /// each way, however many ways that takes, gets those ways; of equals, the first program and
-    /// the fewest ways. When no curve falls any more, the rest is split evenly, the odd ways to the
-    /// first programs.
+    /// Each program starts with `min_ways` ways. In each round, the program whose curve falls most
+    /// for each way, over any number of ways, gets those ways; of equals, the first program and the
+    /// fewest ways win. When no curve falls any more, the rest is split evenly, and the odd ways go
+    /// to the first programs.
     ///
     /// `curves` start at one way and reach at least to `ways`; `min_ways` is at least 1, and
     /// `min_ways * curves.len()` at most `ways`.
@@ -76,7 +76,7 @@ impl Lookahead {
                 break;
             }
             let owned = &mut owned[winner];
-            // A step that was computed when more ways were left may need too many.
+            // A step computed when more ways were left may need too many now.
             if best.ways() <= free {
                 *owned += best.ways();
                 free -= best.ways();

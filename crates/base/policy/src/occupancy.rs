@@ -7,8 +7,8 @@ use fairways_core::{Curve, Q32};
 
 /// Ways that a program occupies, with 56 bits after the binary point.
 ///
-/// Where pressure falls steeply, a sweep magnifies a rounding of one step in the next ones by as
-/// much as two neighbouring values of a curve differ; 32 bits are too few for that.
+/// If pressure falls steeply, the next steps of a sweep magnify a rounding error by as much as two
+/// neighbouring values of the curve differ; 32 bits would be too few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy(u64);
 
@@ -28,8 +28,8 @@ impl Occupancy {
     }
 }
 
-/// Adds one way to a cluster and divides it: each member gets a part in proportion to its pressure
-/// at its occupancy so far. If no member has a pressure, the parts are equal.
+/// Adds one way to a cluster and divides it among the members in proportion to their pressures at
+/// their occupancies so far; evenly if no member has a pressure.
 ///
 /// `pressures` are the members' LLCMPKC curves; occupancies start at 0. After step t of the sweep
 /// they sum to t, to within a rounding of 2^-56 for each member and step. There are as many
@@ -52,16 +52,16 @@ pub fn sweep_step<'a>(
 }
 
 /// The pressure at occupancy `x`, times 2^88. As in the simulator, a program that occupies nothing
-/// yet presses as it does with one way.
+/// yet has the pressure that it has with one way.
 fn pressure(curve: &Curve, x: Occupancy) -> u128 {
     let (whole, rest) = x.parts();
     let [here, next] = [whole + 1, whole + 2].map(|ways| u128::from(curve.at(ways).raw()));
     here * (ONE - rest) + next * rest
 }
 
-/// A quantity of a program that occupies `x` ways of its cluster: linear between the way counts of
-/// its curve. Below one way it lies on the line through the first two; where that line does not
-/// start above 0, it starts at 10^-6.
+/// The value of a program's curve at `x` ways: linear between the curve's way counts. Below one way
+/// it continues the line through the first two values; if that line does not start above 0, it
+/// starts at 10^-6.
 #[must_use]
 pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
     let (whole, rest) = x.parts();
@@ -80,7 +80,7 @@ pub(crate) fn below_one(curve: &Curve) -> Q32 {
     if value == 0 { FLOOR } else { Q32::from_raw(value) }
 }
 
-/// The same sweep with 32 bits after the binary point, where one division of 64 bits suffices: for
+/// The same sweep with 32 bits after the binary point, which needs only one 64-bit division: for
 /// decisions that compare many clusters and report none of the values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuickSweep<'a> {
@@ -93,7 +93,7 @@ struct SweepMember<'a> {
     curve: &'a Curve,
     /// The ways that it occupies, times 2^32.
     occupancy: u64,
-    /// How hard it pressed for the way that was divided last.
+    /// Its pressure when the last way was divided.
     pressure: u64,
 }
 
@@ -148,13 +148,13 @@ pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
     read_ahead(curve, x, 0)
 }
 
-/// The largest value between those of a curve, which has this one at 0.
+/// The largest value of an interpolated curve whose value at 0 ways is `at_none`.
 pub(crate) fn most_raw(at_none: u64, curve: &Curve) -> u64 {
     curve.values().iter().map(|value| value.raw()).fold(at_none, u64::max)
 }
 
-/// A bound, times 2^32, on the ways that a program occupies where the values between those of a
-/// curve, which has this one at 0, are at most `most`; more ways than a cache has if none is.
+/// A lower bound, times 2^32, on the ways at which an interpolated curve is at most `most`;
+/// `at_none` is its value at 0 ways. More ways than any cache has if the curve never is.
 pub(crate) fn least_raw(at_none: u64, curve: &Curve, most: u64) -> u64 {
     let mut here = at_none;
     for (whole, next) in (0..).zip(curve.values()) {
@@ -174,17 +174,17 @@ pub(crate) fn least_raw(at_none: u64, curve: &Curve, most: u64) -> u64 {
     BEYOND_EVERY_CACHE
 }
 
-/// More ways than a cache has, times 2^32, and so few that 64 of it can be added.
+/// More ways than any cache has, times 2^32; small enough that 64 of these can be added.
 const BEYOND_EVERY_CACHE: u64 = 64 << 32;
 
-/// The value of a curve at `x` / 2^32 + `further` ways.
+/// The value of a curve, `further` ways beyond `x` / 2^32.
 fn read_ahead(curve: &Curve, x: u64, further: u32) -> u64 {
     let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;
     let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
     between(here.raw(), curve.at(whole + 1).raw(), x & 0xffff_ffff)
 }
 
-/// The value at `rest` / 2^32 of the way from one value to the next.
+/// The value at the fraction `rest` / 2^32 between two neighbouring values.
 pub(crate) fn between(here: u64, next: u64, rest: u64) -> u64 {
     if (here | next) >> 40 == 0 {
         // 24 bits of the rest are plenty for values below 2^8.
@@ -237,7 +237,7 @@ mod tests {
         assert!(u128::from(occupancy[0].raw()).abs_diff(large) <= 1, "{:?}", occupancy[0]);
     }
 
-    /// Whatever a program occupies where it is no slower, the bound is not above it.
+    /// The bound never exceeds an occupancy at which the program is no slower.
     #[test]
     fn the_least_occupancy_is_a_bound() {
         for values in [[9, 6, 4, 2], [4, 9, 3, 5], [8, 8, 7, 7], [2, 3, 9, 1]] {

@@ -1,18 +1,18 @@
-//! Whether programs do what their profiles say (decisions LFOC 24, Fairways 12). A profile is of
-//! one run; another input, or another phase, is another program.
+//! Whether programs behave as their profiles say (decisions LFOC 24, Fairways 12). A profile
+//! describes one run; with another input, or in another phase, a program behaves differently.
 
 use alloc::vec::Vec;
 
 use fairways_core::{AppId, Profile, Q32, Sample};
 
-/// More lines than this, of a way, that came or went in a window are on the move: misses that fill
-/// the cache are none of the profile's.
+/// If the occupancy changes by more than this part of a way in a window, the window is not
+/// compared: the profile has no misses that fill the cache.
 const MOVED: u64 = (1 << 32) / 8;
 
-/// With less than a way, a program may miss so many times as much as with one.
+/// With less than a way, a program may miss this many times as often as with one.
 const SCARCE: u64 = 8;
 
-/// The programs that are held against their profiles.
+/// The programs that are compared with their profiles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProfileWatch(Vec<HeldProfile>);
 
@@ -25,7 +25,7 @@ struct HeldProfile {
 }
 
 impl ProfileWatch {
-    /// Begins with a program; whether it is new.
+    /// Begins to watch a program; returns whether it is new.
     pub(crate) fn begin(&mut self, app: AppId) -> bool {
         let is_new = !self.0.iter().any(|watched| watched.app == app);
         if is_new {
@@ -34,13 +34,13 @@ impl ProfileWatch {
         is_new
     }
 
-    /// Keeps the programs that are still to be watched.
+    /// Drops the programs that are no longer to be watched.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(AppId) -> bool) {
         self.0.retain(|watched| is_kept(watched.app));
     }
 
-    /// Handles a window of a program that may fill up to `own` ways; whether it was unlike its
-    /// profile for as many windows in a row as are `needed`.
+    /// Handles a window of a program that may fill up to `own` ways. Returns whether at least
+    /// `needed` windows in a row were unlike its profile.
     pub(crate) fn is_unlike(
         &mut self,
         profile: &Profile,
@@ -54,7 +54,7 @@ impl ProfileWatch {
         if sample.straddled {
             return false;
         }
-        // Where occupancies can't be read, it may hold all of its ways, or next to nothing.
+        // Without a reading, it may occupy all of its ways, or hardly any.
         let occupied = match (before, sample.occupancy) {
             (_, None) => [sample.occupancy_at_least.unwrap_or_default(), Q32::from_int(own)],
             (Some(before), Some(now)) if before.raw().abs_diff(now.raw()) <= MOVED => {
@@ -68,9 +68,9 @@ impl ProfileWatch {
     }
 }
 
-/// Whether a window in which a program occupied so much is unlike its profile. A program that waits
-/// for memory is slower than its profile says, and is the same: only its misses, for each
-/// instruction, count, and a speed that the profile does not have with any number of ways.
+/// Whether a window at this occupancy (at least, at most) is unlike the profile; `None` if counters
+/// are missing. A program that waits for memory is slower than its profile says, so only two things
+/// count: its misses per instruction, and a speed above the profile's best.
 fn is_unlike(profile: &Profile, sample: &Sample, occupied: [Q32; 2]) -> Option<bool> {
     let counters = &sample.counters;
     let instructions = u128::from(counters.instructions.filter(|&count| count > 0)?);
@@ -85,14 +85,15 @@ fn is_unlike(profile: &Profile, sample: &Sample, occupied: [Q32; 2]) -> Option<b
     let [mut bound, least] =
         [fewer, more].map(|place| profile.llcmpki.at(u32::try_from(place).unwrap_or(ways)));
     if fewer == 0 {
-        // With less than a way it may miss more than the profile shows.
+        // With less than a way, it may miss more than the profile shows.
         let more = bound.max(Q32::ONE).raw().saturating_mul(SCARCE);
         bound = Q32::from_raw(more);
     }
     Some(exceeds(misses, bound, 4, Q32::ONE) || exceeds(least, misses, 4, Q32::ONE))
 }
 
-/// Whether `one` is larger than `other` by more than a `part` of it, and by more than `least`.
+/// Whether `one` exceeds `other` by more than the fraction 1 / `part` of it, and by more than
+/// `least`.
 fn exceeds(one: Q32, other: Q32, part: u64, least: Q32) -> bool {
     let margin = (other.raw() / part).max(least.raw());
     one.raw() > other.raw().saturating_add(margin)
@@ -121,7 +122,7 @@ mod tests {
         }
     }
 
-    /// A million instructions in so many thousand cycles, with so many misses in a thousand.
+    /// A million instructions in `kilocycles` thousand cycles, with `misses` misses per thousand.
     fn window(kilocycles: u64, misses: u64, quarters: Option<u64>) -> Sample {
         let counters = Counters {
             instructions: Some(1_000_000),
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn misses_count_at_what_a_program_occupies() {
-        // With one way 16, with two 8.
+        // With one way 16 misses, with two 8.
         for misses in [7, 8, 12, 16, 20] {
             assert!(!differs(window(1000, misses, Some(6))), "{misses}");
         }
@@ -163,7 +164,7 @@ mod tests {
         assert!(differs(known));
     }
 
-    /// Waiting for memory is no other program, but a speed beyond the best is.
+    /// Waiting for memory is like the profile; a speed above its best is not.
     #[test]
     fn only_a_speed_that_the_profile_has_nowhere_counts() {
         assert!(!differs(window(9000, 8, Some(8))) && !differs(window(460, 8, Some(8))));
@@ -179,7 +180,7 @@ mod tests {
         let seen = [&like, &unlike, &like, &unlike, &straddled, &unlike, &unlike];
         let said = seen.map(|sample| watch.is_unlike(&profile(), sample, 4, 3));
         assert_eq!(said, [false, false, false, false, false, false, true]);
-        // While it fills the cache, it misses what no profile says.
+        // While it fills the cache, it misses more than the profile says.
         let growing = (2..16).map(|quarters| window(1000, 90, Some(quarters)));
         let mut filling = ProfileWatch::default();
         filling.begin(APP);

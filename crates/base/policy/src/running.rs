@@ -1,4 +1,4 @@
-//! What every policy keeps: the machine, the programs that run, and its last plan.
+//! State that every policy keeps: the machine, the programs that run, and its last plan.
 
 use alloc::vec::Vec;
 
@@ -16,7 +16,7 @@ pub(crate) struct RunningPrograms {
     announced: Vec<Announced>,
     plan: PlanId,
     partition: Partition,
-    /// What the machine made of the plan, where that differs from it.
+    /// What the machine put in force, if that differs from the plan.
     actual: Option<Partition>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Change {
     Machine,
     /// The program at the end of the list is new.
     Started,
-    /// The owner of a program requests something else.
+    /// A program's owner changed a request.
     Wish {
         /// Whether the number of ways promised to it has changed.
         is_promise: bool,
@@ -39,8 +39,8 @@ pub(crate) enum Change {
 impl RunningPrograms {
     /// Handles an event; `None` if it changed nothing that a plan depends on.
     ///
-    /// A refused plan leaves the one before it in force, and the same programs would give the same
-    /// plan again, so a refusal calls for no plan.
+    /// A refused plan leaves the one before it in force. As the same programs would lead to the
+    /// same plan again, a refusal does not cause a new plan.
     pub(crate) fn update(&mut self, event: &Event) -> Option<Change> {
         match event {
             Event::Machine(levers) => {
@@ -81,8 +81,8 @@ impl RunningPrograms {
         }
     }
 
-    /// Handles an event; whether other programs run now, or on another cache. What owners request
-    /// is ignored.
+    /// Handles an event. Returns whether the running programs or the cache changed; requests of
+    /// owners are ignored.
     pub(crate) fn update_programs(&mut self, event: &Event) -> bool {
         self.update(event).is_some_and(|change| !matches!(change, Change::Wish { .. }))
     }
@@ -102,7 +102,7 @@ impl RunningPrograms {
         self.levers
     }
 
-    /// A program is not as its profile says.
+    /// Drops the profile of a program that behaves differently.
     pub(crate) fn drop_profile(&mut self, app: AppId) {
         self.programs.iter_mut().filter(|one| one.app == app).for_each(|one| one.profile = None);
     }
@@ -118,8 +118,8 @@ impl RunningPrograms {
     }
 
     /// Makes a plan and acts on it; returns the plan. `decide` fills an empty partition, announces
-    /// what led to it, and returns the reason. There is nothing to plan before the machine is
-    /// known, and before the first program came.
+    /// what led to it, and returns the reason. `None` before the machine is known, or before the
+    /// first program started.
     pub(crate) fn plan(
         &mut self,
         act: &mut dyn FnMut(Action<'_>),
@@ -131,7 +131,7 @@ impl RunningPrograms {
         })
     }
 
-    /// The same, but `decide` gets the partition that was planned last, and changes it.
+    /// Like [`Self::plan`], but `decide` gets the last planned partition, and changes it.
     pub(crate) fn change_plan(
         &mut self,
         act: &mut dyn FnMut(Action<'_>),
@@ -161,7 +161,7 @@ impl RunningPrograms {
         &self.partition
     }
 
-    /// Handles the report of what the machine made of a plan. Only the last plan matters.
+    /// Records what the machine put in force of a plan. Only the last plan matters.
     pub(crate) fn applied(&mut self, plan: PlanId, actual: &Partition) {
         if plan.next() == self.plan {
             let is_as_planned = *actual == self.partition || actual.agrees_with(&self.partition);
@@ -169,20 +169,19 @@ impl RunningPrograms {
         }
     }
 
-    /// How many ways a program really has, where that is not the planned number.
+    /// The number of ways that a program really has, if it differs from the plan.
     pub(crate) fn deviating_ways(&self, app: AppId) -> Option<u32> {
         let actual = self.actual.as_ref()?.mask_of(app)?.count();
         (self.partition.mask_of(app).map(WayMask::count) != Some(actual)).then_some(actual)
     }
 
-    /// The ways that a program may fill; as planned, unless the machine reported otherwise.
+    /// The ways that a program may fill, as planned or as the machine reported.
     pub(crate) fn mask_of(&self, app: AppId) -> Option<WayMask> {
         let actual = self.actual.as_ref().and_then(|actual| actual.mask_of(app));
         actual.or_else(|| self.partition.mask_of(app))
     }
 
-    /// Whether the machine lets other programs fill the ways of a program that was to have them
-    /// alone.
+    /// Whether the machine lets other programs fill ways that were planned for this program alone.
     pub(crate) fn shares_its_ways(&self, app: AppId) -> bool {
         let Some(actual) = &self.actual else { return false };
         let Some(own) = actual.mask_of(app) else { return true };

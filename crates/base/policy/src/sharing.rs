@@ -1,7 +1,7 @@
-//! When there are more programs than clusters, the programs with the flattest curves share one.
+//! If there are more programs than clusters, the programs with the flattest curves share one.
 //!
-//! The papers leave this case open (docs/decisions.md, LFOC 7). Programs whose curves fall least
-//! lose least by sharing; the others keep clusters of their own.
+//! The papers do not cover this case (docs/decisions.md, LFOC 7). Programs whose curves fall least
+//! lose least by sharing; the others keep their own clusters.
 
 use alloc::vec::Vec;
 
@@ -13,8 +13,8 @@ use crate::occupancy::{Occupancy, interpolate, sweep_step};
 /// decision allocates nothing once it has seen a mix as large.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sharing {
-    /// A curve for each cluster. That of the shared one, the last, is the sum over its members at
-    /// the occupancies that they would have.
+    /// A curve for each cluster. The last one, of the shared cluster, is the sum over its members
+    /// at the occupancies that they would have.
     pub(crate) curves: Vec<Curve>,
     /// Each program's cluster.
     pub(crate) cluster_of: Vec<u32>,
@@ -65,8 +65,8 @@ impl Sharing {
 }
 
 impl Sharing {
-    /// Divides `ways` ways by these pressures among the programs that share a cluster; at least one
-    /// does.
+    /// Divides the `ways` ways of the shared cluster among its members by these pressures; it has
+    /// at least one member.
     pub(crate) fn settle(&mut self, pressures: &[Curve], ways: u32) {
         let Self { order, occupancy, .. } = self;
         occupancy.fill(Occupancy::default());
@@ -75,7 +75,7 @@ impl Sharing {
         }
     }
 
-    /// The value of a program's curve with its part of the shared cluster; `None` if it does not
+    /// The value of a program's curve at its occupancy in the shared cluster; `None` if it does not
     /// share.
     pub(crate) fn shared(&self, curves: &[Curve], index: usize) -> Option<Q32> {
         let own = self.order.iter().position(|&member| member as usize == index)?;

@@ -2,8 +2,8 @@
 
 use fairways_core::{Llc, WayMask};
 
-/// Splits `ways` into `parts` even parts; where it does not come out even, the first ones get one
-/// more.
+/// Splits `ways` into `parts` even parts; the first parts get one way more if it does not divide
+/// evenly.
 pub(crate) fn evenly(ways: u32, parts: u32) -> impl Iterator<Item = u32> {
     let (each, left) = (ways / parts.max(1), ways % parts.max(1));
     (0..parts).map(move |part| each + u32::from(part < left))

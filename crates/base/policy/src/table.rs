@@ -1,5 +1,5 @@
-//! The table of policies: for each, what users see of it, what it needs, its parameters, and how it
-//! is made.
+//! The table of policies: how users see each policy, what it needs, its parameters, and a function
+//! that makes it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,18 +20,18 @@ pub struct Descriptor {
     pub paper: &'static str,
     /// What it decides.
     pub decides: DecisionScope,
-    /// From which source it knows programs.
+    /// Where its knowledge of programs comes from.
     pub knows: KnowledgeSource,
     /// Which requests of a program's owner it honours ([`fairways_core::Wish`]).
     pub honours: &'static [OwnerRequest],
-    /// The counters that it reads. A host counts no others for it, so that these need not take
+    /// The counters that it reads. A host counts only these for it, so that they need not take
     /// turns on the processor's few counters.
     pub counters: &'static [Counter],
-    /// Those of which it finds out nothing, or sets nothing, if one is missing.
+    /// The needs without which it learns nothing, or sets nothing.
     pub needs: &'static [PolicyNeed],
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// How it is made.
+    /// The function that makes it.
     pub make: Make,
 }
 
@@ -67,21 +67,21 @@ pub enum DecisionScope {
     WaysAndBandwidth,
     /// How much memory bandwidth programs may use.
     Bandwidth,
-    /// Where and when threads run, for which a machine must let programs take turns.
+    /// Where and when threads run; the machine must let programs take turns.
     Turns,
 }
 
-/// From which source a policy knows programs.
+/// Where a policy's knowledge of programs comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnowledgeSource {
-    /// It does not look at what they do.
+    /// It uses none.
     Nothing,
     /// From profiles that were measured before they started.
     Profiles,
     /// From counters while they run.
     Counters,
-    /// From counters, and by giving them other ways: it finds out nothing where no plan is carried
-    /// out.
+    /// From counters under different numbers of ways: it learns nothing if its plans are not
+    /// carried out.
     OtherWays,
     /// From the latencies of their answers.
     Latencies,
@@ -102,7 +102,7 @@ pub enum OwnerRequest {
     Importance,
 }
 
-/// Something without which a policy on counters leaves all programs as they are.
+/// What a policy on counters needs; without it, it leaves all programs as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyNeed {
     /// A counter of programs.
@@ -114,7 +114,7 @@ pub enum PolicyNeed {
 }
 
 impl PolicyNeed {
-    /// What it is, for people.
+    /// Its name, for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -135,7 +135,7 @@ pub struct ConfiguredPolicy {
 
 impl Descriptor {
     /// A descriptor with a name, a summary, and how the policy is made from its parameters. The
-    /// other fields have their least values.
+    /// other fields have defaults.
     pub(crate) const fn new<P: ParameterSet>(
         name: &'static str,
         summary: &'static str,
@@ -177,7 +177,7 @@ impl Descriptor {
         self.honours.contains(&what)
     }
 
-    /// Whether the policy finds out by counters what it must know about a program.
+    /// Whether the policy learns what it must know about a program from counters.
     #[must_use]
     pub fn learns(&self) -> bool {
         matches!(self.knows, KnowledgeSource::Counters | KnowledgeSource::OtherWays)

@@ -61,7 +61,7 @@ impl Wide {
     /// The number over `divisor`, rounded to the nearest (half up); the largest `u64` if it is
     /// more. The divisor has less than 1024 bits.
     fn over(self, divisor: &Self) -> u64 {
-        // The divisor's multiples by powers of two, up to that by 2^63.
+        // The divisor times powers of two, up to 2^63.
         let mut multiples = [*divisor; 64];
         for at in 1..64 {
             multiples[at] = multiples[at - 1].doubled();

@@ -21,7 +21,7 @@ use crate::status::{Decision, Status};
 /// Where the daemon listens by default.
 pub const SOCKET: &str = "/run/fairways/fairways.sock";
 
-/// Limits on the size and the duration of an answer: 256 decisions about 8,000 programs have 40 MB.
+/// Limits on an answer's size and duration: 256 decisions about 8,000 programs have 40 MB.
 const MAX_ANSWER_BYTES: u64 = 1 << 26;
 const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
@@ -37,7 +37,7 @@ pub enum Request {
     /// What programs lose to their neighbours. From the first such request on, programs that the
     /// policy does not watch have windows, too.
     Blame {
-        /// Without what would help, and without waits for a CPU: those take longer to find.
+        /// Leaves out remedies and waits for a CPU, which take longer to find.
         #[serde(default)]
         brief: bool,
     },
@@ -57,7 +57,7 @@ pub enum Response {
     Error(String),
 }
 
-/// The status of the daemon that listens there, or at the default socket.
+/// The status of the daemon that listens at `control`, or at the default socket.
 ///
 /// # Errors
 /// If no process answers there, or one that is no daemon, or a daemon of another version.
@@ -71,7 +71,7 @@ pub fn status(control: Option<&Path>) -> anyhow::Result<Status> {
 /// The last decisions of the daemon, the oldest first.
 ///
 /// # Errors
-/// As of [`status`].
+/// As for [`status`].
 pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
     match request_from(control, Request::Explain {})? {
         Response::Decisions(decisions) => Ok(decisions),
@@ -79,11 +79,11 @@ pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
     }
 }
 
-/// What programs lose in each domain of the daemon in which there is something to go by; if
-/// `brief`, without what would help and waits for a CPU.
+/// What programs lose, in each domain that has windows to show it. If `brief`, without remedies and
+/// waits for a CPU.
 ///
 /// # Errors
-/// As of [`status`]; and if no window that shows losses has ended yet.
+/// As for [`status`]; also if no window that shows losses has ended yet.
 pub fn losses(control: Option<&Path>, brief: bool) -> anyhow::Result<Vec<BlameReport>> {
     let at = shown(control.unwrap_or(Path::new(SOCKET)));
     match request_from(control, Request::Blame { brief })? {
@@ -117,11 +117,11 @@ fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
     }
 }
 
-/// Sends a request to the daemon that listens there, and returns its answer.
+/// Sends a request to the daemon that listens at `path`, and returns its answer.
 ///
 /// # Errors
-/// If no process listens there, or a process of another user than root and this one; if the answer
-/// breaks off, or is not in this format.
+/// If no process listens there, or one of a user other than root and this process's; if the answer
+/// breaks off, or has another format.
 fn exchange(path: &Path, request: Request) -> anyhow::Result<Response> {
     let at = shown(path);
     let stream = open_connection(path, PATIENCE)
@@ -136,7 +136,7 @@ fn exchange(path: &Path, request: Request) -> anyhow::Result<Response> {
     }
     let mut line = serde_json::to_vec(&request)?;
     line.push(b'\n');
-    // A daemon that turns clients away says why, and may not have read the request.
+    // A daemon that rejects a client says why, and may not have read the request.
     let sent = (&stream).write_all(&line);
     let answer =
         read_answer(&stream).map_err(|why| broke_off(sent.as_ref().err().unwrap_or(&why), &at))?;
@@ -170,7 +170,7 @@ fn open_connection(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     Ok(UnixStream::from(socket))
 }
 
-/// Reads a line, or what comes of it: at most one byte more than the limit.
+/// Reads a line, or as much of it as arrives: at most one byte more than the limit.
 fn read_answer(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
     let began = Instant::now();
     let (mut line, mut piece) = (Vec::new(), vec![0; 1 << 16]);

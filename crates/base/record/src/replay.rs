@@ -1,4 +1,4 @@
-//! What the policy would do about a journal's events now.
+//! Sends a journal's events to its policy again, and compares the decisions.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -27,22 +27,22 @@ struct Found {
     difference: Option<Difference>,
 }
 
-/// The first action that is not the same.
+/// The first action that differs.
 #[derive(Serialize)]
 struct Difference {
     /// File and line.
     place: String,
-    /// When the event happened that the policy answers.
+    /// The time of the event that the policy acts on.
     at: Time,
     journal: Option<Value>,
     now: Option<Value>,
 }
 
-/// Gives the journal's events to its policy, and prints the first action that differs. A policy
-/// that is a program runs only if `runs_program`: a journal may come from anywhere.
+/// Sends the journal's events to its policy, and prints the first action that differs. A policy
+/// that is a program of its own runs only if `runs_program`: a journal may come from anywhere.
 ///
 /// # Errors
-/// If one differs, or the journal can't be read.
+/// If an action differs, or the journal can't be read.
 pub fn run(
     journal: &Path,
     runs_program: bool,
@@ -112,7 +112,7 @@ fn compare(path: &Path, runs_program: bool) -> Result<Found, BadInput> {
     let (mut policy, _) = policies::make(&header.policy, parameters).map_err(|why| wrong(&why))?;
 
     let (mut events, mut actions) = (0, 0);
-    // The policy's actions that are not yet compared with the journal's.
+    // The policy's actions that are still to be compared with the journal's.
     let mut now: VecDeque<Value> = VecDeque::new();
     let mut before = Time::ZERO;
     let mut difference = None;
@@ -126,7 +126,7 @@ fn compare(path: &Path, runs_program: bool) -> Result<Found, BadInput> {
                 });
                 continue;
             }
-            // The journal goes on, and the policy has more to do.
+            // The journal goes on with another event, but the policy has more actions.
             (_, Some(_), None) => None,
             (at, None, Some(_)) if at != before => {
                 let (place, at) = (reader.location(), at.nanos());
@@ -153,7 +153,7 @@ fn compare(path: &Path, runs_program: bool) -> Result<Found, BadInput> {
             break;
         }
     }
-    // What was not written any more, when the last line was cut short, is no difference.
+    // Actions that are missing because the last line was cut short are no difference.
     if difference.is_none() && !reader.is_cut_short && !now.is_empty() {
         let (place, done) = (reader.location(), now.pop_front());
         difference = Some(Difference { place, at: before, journal: None, now: done });

@@ -1,19 +1,19 @@
-//! How a daemon, or another machine, runs a trial of its policy.
+//! How a daemon, or another machine, tries out its policy.
 
 use fairways_core::{AppId, Counter, Policy, Time};
 
 /// A trial of what a policy decides.
 pub trait Trial {
-    /// A domain's policy, on trial, with those that the trial compares it with.
+    /// A domain's policy, wrapped with the policies that the trial compares it with.
     fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy>;
 
-    /// What a program is called; it may have ended when the trial is over.
+    /// Records a program's name; the program may have ended when the trial is over.
     fn named(&self, app: AppId, name: &str);
 
-    /// The counters that the policies read that it is compared with.
+    /// The counters that the policies under comparison read.
     fn counters(&self) -> Vec<Counter>;
 
-    /// Shows how far the trial is at this time; returns whether it has found out everything.
+    /// Shows the trial's progress at this time; returns whether it is complete.
     fn follow(&self, at: Time) -> bool;
 }
 
@@ -24,6 +24,6 @@ pub struct Tried {
     pub policy: String,
     /// Whether a signal ended it early.
     pub interrupted: bool,
-    /// An error if not everything was restored; what was measured counts nevertheless.
+    /// An error if not everything was restored; the measurements count nevertheless.
     pub ended: anyhow::Result<()>,
 }

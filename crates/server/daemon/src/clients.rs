@@ -1,4 +1,4 @@
-//! How many clients are served at a time.
+//! Limits the number of clients that are served at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clients(Arc<AtomicUsize>);
 
-/// A client's place, which is free again once it is dropped, by a panic too.
+/// A client's place; it becomes free when it is dropped, even by a panic.
 #[derive(Debug)]
 pub(super) struct Place(Arc<AtomicUsize>);
 

@@ -23,16 +23,16 @@ const LONGEST: u64 = 1 << 12;
 const MOST: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait where no client can be let in.
+/// How long to wait if no client can be accepted.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// What clients may ask for.
+/// What clients may request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
     pub(super) watched: Arc<Mutex<MachineRecord>>,
     /// `None` under a policy that schedules, which knows threads instead of programs.
     pub(super) losses: Option<SharedLosses>,
-    /// What became of announced containers; `None` without NRI.
+    /// The totals of announced containers; `None` without NRI.
     pub(super) nri: Option<Arc<Mutex<NriTotals>>>,
 }
 
@@ -61,7 +61,7 @@ impl Control {
                 match accepting.accept() {
                     Ok((stream, _)) => welcome(stream, &clients, &served),
                     Err(_) if over.load(Ordering::Relaxed) => {}
-                    // Out of descriptors, say. Clients wait meanwhile.
+                    // For example, no descriptors are left. Clients wait meanwhile.
                     Err(why) => {
                         tracing::warn!("a client can't be let in: {why}");
                         std::thread::sleep(RETRY);
@@ -88,7 +88,7 @@ impl Drop for Control {
     }
 }
 
-/// Serves a client on a thread of its own, or turns it away.
+/// Serves a client on its own thread, or rejects it.
 fn welcome(stream: UnixStream, clients: &Clients, served: &Served) {
     let Some(place) = clients.enter(MOST) else {
         let why = format!("expected at most {MOST} clients at a time");
@@ -96,15 +96,15 @@ fn welcome(stream: UnixStream, clients: &Clients, served: &Served) {
         return;
     };
     let served = served.clone();
-    // Without a thread it is turned away.
+    // Without a thread, the client is rejected.
     let _ = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
         let _place = place;
-        // A client may break off at any time.
+        // A client may disconnect at any time.
         let _ = attend(&stream, &served);
     });
 }
 
-/// Answers a client's requests until it breaks off.
+/// Answers a client's requests until it disconnects.
 pub(super) fn attend(stream: &UnixStream, served: &Served) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

@@ -1,4 +1,4 @@
-//! How long programs wait for a CPU, for `fairways blame`.
+//! Measures how long programs wait for a CPU, for `fairways blame`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,11 +10,11 @@ use fairways_linux::cpu_time::{MachineCpuTime, ThreadCpuTime};
 
 const PROC: &str = "/proc";
 
-/// The threads that are read, of all programs together. A program of which not all can be is left
-/// out.
+/// The most threads that are read, for all programs together. A program whose threads can't all be
+/// read is left out.
 const MOST_THREADS: usize = 4096;
 
-/// What threads and the machine had got of CPUs at a time.
+/// The CPU times of threads and of the machine at one time.
 #[derive(Debug, Default)]
 pub(super) struct CpuReading {
     programs: BTreeMap<AppId, Vec<(i32, ThreadCpuTime)>>,
@@ -22,7 +22,7 @@ pub(super) struct CpuReading {
 }
 
 impl CpuReading {
-    /// Reads it, for programs with these threads. Threads that have ended are left out.
+    /// Reads them for programs with these threads. Threads that have ended are left out.
     pub(super) fn now<'t>(programs: impl Iterator<Item = (AppId, &'t [i32])>) -> Self {
         let mut left = MOST_THREADS;
         let mut reading = Self { machine: MachineCpuTime::read(PROC.as_ref()), ..Self::default() };
@@ -35,8 +35,8 @@ impl CpuReading {
         reading
     }
 
-    /// For how long a program has waited since, for each second that it ran: the threads that it
-    /// had then and still has. `None` if none of them ran.
+    /// How long a program has waited since, per second that it ran: over the threads that it had
+    /// then and still has. `None` if none of them ran.
     fn wait(&self, app: AppId) -> Option<f64> {
         let threads = self.programs.get(&app)?;
         let since = threads.iter().filter_map(|&(thread, time)| read(thread)?.since(time));
@@ -47,7 +47,7 @@ impl CpuReading {
         (ran > 0).then(|| waited as f64 / ran as f64)
     }
 
-    /// The part of the machine's CPU time that a hypervisor took since.
+    /// The part of the machine's CPU time that a hypervisor has taken since.
     fn stolen(&self) -> Option<f64> {
         let MachineCpuTime { all, stolen } =
             MachineCpuTime::read(PROC.as_ref())?.since(self.machine?)?;
@@ -60,8 +60,8 @@ fn read(thread: i32) -> Option<ThreadCpuTime> {
     ThreadCpuTime::read(Path::new(PROC), thread)
 }
 
-/// The last two readings, a span apart: what was counted since the older one is that of the last
-/// span, at least, and of two at most.
+/// The last two readings, a span apart: what was counted since the older one covers the last span
+/// at least, and two spans at most.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CpuWaits {
     older: Option<Arc<CpuReading>>,
@@ -74,17 +74,17 @@ impl CpuWaits {
         self.newer.as_ref().is_none_or(|(at, _)| now >= at.after(span))
     }
 
-    /// Takes in a reading of now.
+    /// Adds a new reading.
     pub(super) fn add(&mut self, now: Time, reading: CpuReading) {
         self.older = self.newer.replace((now, Arc::new(reading))).map(|(_, reading)| reading);
     }
 
-    /// How long a program waited of late for each second that it ran.
+    /// How long a program waited recently, per second that it ran.
     pub(super) fn wait(&self, app: AppId) -> Option<f64> {
         self.readings().find_map(|reading| reading.wait(app))
     }
 
-    /// The part of the machine's CPU time that a hypervisor took of late.
+    /// The part of the machine's CPU time that a hypervisor took recently.
     pub(super) fn stolen(&self) -> Option<f64> {
         self.readings().find_map(CpuReading::stolen)
     }
@@ -113,7 +113,7 @@ mod tests {
         assert!(!waits.are_due(at(34), SPAN) && waits.are_due(at(35), SPAN));
     }
 
-    /// This process runs and sleeps, and another number is nobody's.
+    /// This process runs and sleeps; the other number belongs to no process.
     #[test]
     fn programs_are_known_while_a_thread_of_theirs_runs() {
         let me = [i32::try_from(std::process::id()).unwrap(), i32::MAX];
@@ -124,7 +124,7 @@ mod tests {
         waits.add(at(0), CpuReading::now(programs.into_iter()));
         let mut before = waits.clone();
         let (_, first) = before.newer.take().unwrap();
-        // It began with the machine, say: all that it ran counts.
+        // As if it had begun with the machine, so that all its time counts.
         let of_boot = |(thread, _): &(i32, ThreadCpuTime)| (*thread, ThreadCpuTime::default());
         let programs = first.programs.iter();
         let programs = programs.map(|(&app, of)| (app, of.iter().map(of_boot).collect()));
@@ -132,7 +132,7 @@ mod tests {
         let wait = before.wait(app).unwrap();
         assert!((0.0..1e6).contains(&wait), "{wait}");
         assert_eq!((before.wait(gone), before.wait(many), before.stolen()), (None, None, None));
-        // A program that has no older reading is known by the newer one.
+        // A program without an older reading is measured from the newer one.
         let older = CpuReading::default();
         let newer = before.older.replace(Arc::new(older));
         before.newer = newer.map(|reading| (at(30), reading));

@@ -1,4 +1,4 @@
-//! What is not as it should be, though the daemon goes on.
+//! Problems that do not stop the daemon.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ pub(super) struct Degraded {
     pub(super) shown: Vec<String>,
     /// Journals that are not written.
     pub(super) journals: Arc<Mutex<Vec<String>>>,
-    /// What the policy can't find out where no plan is carried out.
+    /// What the policy can't learn if no plan is carried out.
     pub(super) unmeasured: Option<String>,
     /// What the policy needs and the host lacks.
     pub(super) lacking: Arc<Mutex<Option<String>>>,
-    /// What a namespace of its own hides.
+    /// What a namespace hides from this process.
     pub(super) out_of_sight: Vec<String>,
     /// The container runtime, if the daemon is its plugin.
     pub(super) nri: Option<Arc<NriConnection>>,

@@ -1,4 +1,4 @@
-//! What devices fill under a class of their own, in the state that people see.
+//! Shows the ways that devices fill under a class of their own.
 
 use std::sync::Arc;
 

@@ -19,8 +19,8 @@ use super::observer::{EndOfRun, HostObserver};
 use super::rules::Rules;
 use crate::config::Config;
 
-/// Events are written to the file no later than this after they happened, by the machine's clock.
-/// Decisions about ways are written at once.
+/// The longest time after an event, by the machine's clock, until it is in the file. Decisions
+/// about ways are written at once.
 const LATEST: Duration = Duration::from_millis(500);
 
 /// Records what happens in each domain for `fairways replay`: in FILE for the first domain, in
@@ -33,7 +33,7 @@ pub(super) struct Journals {
     parameters: Value,
     machine: Value,
     domains: BTreeMap<u32, Option<Writer>>,
-    /// When the journals were last written to their files, and whether a plan was decided since.
+    /// When the journals were last written to their files, and whether a plan was made since.
     written: Time,
     is_decided: bool,
     trouble: Arc<Mutex<Vec<String>>>,

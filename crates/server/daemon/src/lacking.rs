@@ -1,5 +1,5 @@
-//! What the policy needs, and this host does not have: without it the policy finds out nothing, and
-//! leaves every program as it is. That is said at the start, and as long as it is so.
+//! Checks for what the policy needs and this host lacks. Without it, the policy learns nothing, and
+//! leaves every program as it is. This is logged at the start, and shown as long as it lasts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +14,16 @@ use tracing::warn;
 use crate::config::{Config, CounterSource, all_needs, lacks};
 use crate::observer::HostObserver;
 
-/// How long all windows must lack something that this host seems to count.
+/// After all windows have lacked a value for this long, the host counts as lacking it, although it
+/// seems to count it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether resctrl counts it, rather than the processor's counters.
+/// Whether resctrl counts it, not the processor.
 const fn is_of_resctrl(need: PolicyNeed) -> bool {
     !matches!(need, PolicyNeed::Counter(counter) if !matches!(counter, Counter::MemoryBytes))
 }
 
-/// What is missing on this host.
+/// The policy's needs that this host lacks.
 fn on_host(config: &Config, host: &Host) -> Vec<PolicyNeed> {
     let Some(actuator) = host.actuator() else { return Vec::new() };
     let uncounted = host.uncounted();
@@ -34,7 +35,7 @@ fn on_host(config: &Config, host: &Host) -> Vec<PolicyNeed> {
             PolicyNeed::Counter(Counter::MemoryBytes) => !actuator.counts_memory(),
             PolicyNeed::Bandwidth => !has_lever,
             PolicyNeed::Counter(counter) => {
-                // What nothing reads is not counted, and could be.
+                // A counter that nothing reads is not counted, but could be.
                 let lost = uncounted.iter().any(|(of, why)| *of == counter && why.is_some());
                 counts_nothing || lost
             }
@@ -42,11 +43,11 @@ fn on_host(config: &Config, host: &Host) -> Vec<PolicyNeed> {
         .collect()
 }
 
-/// A need that all windows lack.
+/// A need that recent windows lack.
 #[derive(Clone, Copy, Debug)]
 struct UnmetNeed {
     need: PolicyNeed,
-    /// Since when; `None` while windows have it, and before the first one.
+    /// Since when; `None` while windows have it, and before the first window.
     since: Option<Time>,
 }
 
@@ -54,7 +55,7 @@ struct UnmetNeed {
 pub(super) struct Lacking {
     policy: Option<&'static Descriptor>,
     missing: Vec<PolicyNeed>,
-    /// What seems to be there.
+    /// The needs that seem to be met.
     watched: Vec<UnmetNeed>,
     /// When the last window ended.
     last: Option<Time>,
@@ -62,13 +63,13 @@ pub(super) struct Lacking {
 }
 
 impl Lacking {
-    /// Compares the policy's needs with what the host has, and logs what it lacks. Under a policy
-    /// that schedules threads, and by counters alone, nothing is.
+    /// Compares the policy's needs with what the host has, and logs what it lacks. A policy that
+    /// schedules threads, and one that watches by counters alone, lacks nothing.
     pub(super) fn new(config: &Config, host: &Host) -> Self {
         let decides = host.actuator().is_some() && !config.schedules();
         let policy = config.descriptor().filter(|_| decides);
         let mut lacking = Self::of(policy, on_host(config, host));
-        // A dry run makes no monitoring groups, which is said otherwise.
+        // A dry run makes no monitoring groups, which is reported elsewhere.
         if config.dry_run {
             lacking.watched.retain(|unmet| !is_of_resctrl(unmet.need));
         }
@@ -85,7 +86,7 @@ impl Lacking {
         lacking
     }
 
-    /// The line about it, which changes while the daemon runs.
+    /// The line about it, which may change while the daemon runs.
     pub(super) fn line(&self) -> Arc<Mutex<Option<String>>> {
         Arc::clone(&self.line)
     }
@@ -93,7 +94,7 @@ impl Lacking {
     /// Takes in an event: a window that lacks something, or has it after all.
     fn hear(&mut self, at: Time, event: &Event) {
         let Event::Sampled(sample) = event else { return };
-        // Single windows, long apart, show nothing of the host.
+        // Single windows, far apart, say nothing about the host.
         if self.last.replace(at).is_some_and(|last| at.since(last) > PATIENCE) {
             self.watched.iter_mut().for_each(|unmet| unmet.since = None);
         }
@@ -177,10 +178,10 @@ mod tests {
         let both = line.lock().clone().unwrap();
         assert!(both.contains("(instructions, llc_misses, occupancy)"), "{both}");
         assert!(both.contains("policy dunn works here"), "{both}");
-        // Of another program, for example.
+        // For example, a window of another program.
         lacking.hear(after(13), &sampled(Some(Q32::ONE), &all));
         assert_eq!(*line.lock(), None);
-        // A window without it among others that have it says nothing about the host.
+        // One window without it among others that have it says nothing about the host.
         for second in 14..40 {
             lacking.hear(after(second), &sampled((second % 4 == 0).then_some(Q32::ONE), &all));
             assert_eq!(*line.lock(), None, "{second}");

@@ -97,18 +97,18 @@ pub fn tried(args: &Options, on: Box<dyn Trial>) -> anyhow::Result<Tried> {
     Ok(Tried { policy: status.policy, interrupted: signals.ended(), ended })
 }
 
-/// What [`watch`] has seen of programs.
+/// What [`watch`] observed of programs.
 #[derive(Debug)]
 pub struct Seen {
-    /// How they were at the end.
+    /// Their state at the end.
     pub status: Status,
-    /// What was counted of them.
+    /// Their counts.
     pub totals: Totals,
-    /// Why nothing could be given out in some domains, in a line, if that is so.
+    /// Why no ways could be assigned in some domains, in a line, if so.
     pub nothing_free: Option<String>,
     /// Whether a signal stopped it early.
     pub interrupted: bool,
-    /// An error if not everything was restored; what was seen counts nevertheless.
+    /// An error if not everything was restored; the observations count nevertheless.
     pub ended: anyhow::Result<()>,
 }
 
@@ -165,7 +165,7 @@ fn look_after(
             return Err(BadInput(wrong).into());
         }
         checked.duration = None;
-        // What a trial does is not what the policy decides.
+        // A trial's journal would not show what the policy decides.
         checked.config.journal.file = None;
         counters = on.counters();
         checked.rules.trial = Some(on.into());
@@ -174,7 +174,7 @@ fn look_after(
     // From here on a signal ends the daemon only after everything is restored.
     let signals = Signals::take()?;
     let shows = shows(&checked.config);
-    // Before anything is read that others can write, and before other threads exist.
+    // Before reading anything that others can write, and before other threads exist.
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
     if !counters.is_empty() {

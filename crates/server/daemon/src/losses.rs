@@ -1,6 +1,6 @@
-//! What programs lose to their neighbours, for `fairways blame` and the metrics: from the windows
-//! that policies request, and once somebody asks, of other programs from windows that only this
-//! module sees.
+//! The losses of programs to their neighbours, for `fairways blame` and the metrics. They are
+//! computed from the windows that policies request, and once a client requests losses, also from
+//! windows of other programs that only this module sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,26 +23,26 @@ use super::seen::show_uncounted;
 /// Bytes of a cache line.
 const LINE: u64 = 64;
 
-/// How long a window is that no policy requests: it costs as much as a second of `dunn`.
+/// The length of windows that no policy requests: one costs as much as a second of `dunn`.
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// The losses in every domain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DaemonLosses {
     domains: BTreeMap<u32, RecentAttribution>,
-    /// By counters alone, the lines of a way of each domain.
+    /// By counters alone: how many lines a way of each domain has.
     lines_per_way: BTreeMap<u32, u64>,
-    /// The same way, the ways that others let programs fill, as last taken in.
+    /// By counters alone: the ways that others let programs fill, as last read.
     limits: BTreeMap<u32, BTreeMap<AppId, WayMask>>,
     /// The programs that their policies do not watch.
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
-    /// Whether some of them is to have windows of another length than it has.
+    /// Whether any of them needs windows of another length than it has.
     has_new: bool,
-    /// Whether somebody wants to know.
+    /// Whether a client has requested losses.
     is_wanted: bool,
-    /// Whether its counters are counted.
+    /// Whether the counters for losses are counted.
     is_counting: bool,
-    /// When the last event happened.
+    /// The time of the last event.
     now: Time,
     /// Whether plans are not carried out, so that every program may fill every way.
     observes: bool,
@@ -54,7 +54,7 @@ pub(super) struct DaemonLosses {
 struct Unwatched {
     /// Short windows that are still to come.
     first_windows: u32,
-    /// Whether it is to have windows of another length than it has, if any.
+    /// Whether it needs windows of another length than it has, or has none yet.
     is_new: bool,
 }
 
@@ -63,8 +63,8 @@ impl DaemonLosses {
         Self { is_wanted, observes, ..Self::default() }
     }
 
-    /// Takes in an event. Returns whether it is for the policy, too: windows that the policy did
-    /// not request are not.
+    /// Handles an event. Returns whether the policy gets it, too; it gets no windows that it did
+    /// not request.
     pub(super) fn hear(&mut self, domain: u32, at: Time, event: &Event) -> bool {
         self.now = at;
         let is_plan = matches!(event, Event::Applied { .. });
@@ -86,14 +86,14 @@ impl DaemonLosses {
             }
             Event::Exited { app } => _ = self.unwatched.remove(&(domain, *app)),
             Event::Sampled(sample) => return !self.is_unwatched(domain, sample.app),
-            // It comes with a window.
+            // A latency comes with its window.
             Event::Latency(of) => return !self.unwatched.contains_key(&(domain, of.app)),
             _ => {}
         }
         true
     }
 
-    /// Handles a window; whether the policy did not request it.
+    /// Handles a window; returns whether the policy did not request it.
     fn is_unwatched(&mut self, domain: u32, app: AppId) -> bool {
         let Some(of) = self.unwatched.get_mut(&(domain, app)) else { return false };
         if of.first_windows > 0 {
@@ -104,14 +104,14 @@ impl DaemonLosses {
         true
     }
 
-    /// Takes in what a policy does.
+    /// Handles an action of a policy.
     pub(super) fn see(&mut self, domain: u32, action: &Action<'_>) {
         if let Action::Watch { app, .. } = action {
             self.unwatched.remove(&(domain, *app));
         }
     }
 
-    /// Forgets the domains that are gone, and reads the caches of those that came.
+    /// Forgets domains that are gone, and reads the caches of new ones.
     pub(super) fn read_caches(&mut self, host: &Host) {
         let domains = host.domains();
         let ids: BTreeSet<u32> = domains.iter().map(|domain| domain.id).collect();
@@ -123,7 +123,7 @@ impl DaemonLosses {
         self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
     }
 
-    /// Takes in which ways others let programs fill, where no partition in force shows that.
+    /// Reads which ways others let programs fill, if no partition in force shows that.
     fn see_limits(&mut self, host: &Host) {
         let Some(limits) = host.limits() else { return };
         for (&domain, losses) in &mut self.domains {
@@ -142,14 +142,14 @@ impl DaemonLosses {
         }
     }
 
-    /// Whether its counters are to be counted from now on.
+    /// Whether to begin to count the counters for losses.
     const fn begins_to_count(&mut self) -> bool {
         let begins = self.is_wanted && !self.is_counting;
         self.is_counting |= begins;
         begins
     }
 
-    /// Whether it is time to read how long threads waited for a CPU.
+    /// Whether to read now how long threads waited for a CPU.
     pub(super) fn is_reading_due(&self) -> bool {
         self.is_wanted && self.waits.are_due(self.now, LATE) && self.has_programs()
     }
@@ -158,12 +158,12 @@ impl DaemonLosses {
         self.domains.values().any(|losses| losses.recent().programs().next().is_some())
     }
 
-    /// Takes in such a reading.
+    /// Adds such a reading.
     pub(super) fn add_reading(&mut self, reading: CpuReading) {
         self.waits.add(self.now, reading);
     }
 
-    /// A program that is to be watched for losses from now on, as this action says.
+    /// The next program to watch for losses, with the action that does so.
     pub(super) fn next_to_watch(&mut self) -> Option<(u32, Action<'static>)> {
         if !(self.is_wanted && self.has_new) {
             return None;
@@ -181,7 +181,7 @@ impl DaemonLosses {
 #[derive(Clone, Debug)]
 pub(super) struct SharedLosses {
     losses: Arc<Mutex<DaemonLosses>>,
-    /// Makes the loop look whether programs are to be watched.
+    /// Makes the loop check whether programs have to be watched.
     wake: Arc<AtomicBool>,
 }
 
@@ -194,12 +194,12 @@ impl SharedLosses {
         self.losses.lock()
     }
 
-    /// If somebody asks for losses, begins windows of the programs that no policy watches, and
+    /// If a client requests losses, begins windows of the programs that no policy watches, and
     /// reads once in a span how long threads waited for a CPU.
     ///
-    /// The counters that losses are estimated from are counted from then on: all, if the policy
-    /// `reads` none; otherwise as many as need not take turns with those that it reads.
-    /// Returns whether these may be others than before.
+    /// From then on the counters for losses are counted: all of them, if the policy `reads` none;
+    /// otherwise those that need not take turns with the policy's. Returns whether the set of
+    /// counters may have changed.
     pub(super) fn watch(&self, host: &mut Host, reads: &[Counter]) -> bool {
         let begins = self.lock().begins_to_count();
         if begins {
@@ -218,11 +218,11 @@ impl SharedLosses {
         begins
     }
 
-    /// The losses of late in every domain in which a window has ended, with the names of `status`.
+    /// The recent losses in every domain in which a window has ended, with the names of `status`.
     /// From now on all programs are watched. With remedies and waits for a CPU (`is_whole`) it
-    /// takes longer, 10 ms say.
+    /// takes longer, about 10 ms.
     pub(super) fn reports(&self, status: &Status, is_whole: bool) -> Vec<BlameReport> {
-        // From a copy, so that the loop does not wait for the sums.
+        // Computed from a copy, so that the loop does not wait.
         let (domains, waits, now) = {
             let mut losses = self.lock();
             if !losses.is_wanted {
@@ -358,7 +358,7 @@ mod tests {
         }
         losses.hear(0, AT, &sampled(2));
         assert_eq!(to_watch(&mut losses), [2]);
-        // The policy thinks of it later on.
+        // The policy begins to watch the program later.
         losses.see(0, &Action::Watch { app: AppId(0), every });
         assert!(losses.hear(0, AT, &sampled(0)));
         drop(losses);
@@ -379,7 +379,7 @@ mod tests {
         reports[0]["estimates_occupancies"].as_bool()
     }
 
-    /// A cache that leaves and returns may have another size.
+    /// A cache that goes off line and returns may have another size.
     #[test]
     fn occupancies_are_estimated_by_the_cache_that_is_there_now() {
         let mut losses = with_programs(true);
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(is_estimating(&losses), Some(true));
     }
 
-    /// A plan that is only observed withholds no ways.
+    /// A plan that is only observed takes no ways from programs.
     #[test]
     fn observed_plans_cost_nothing() {
         let mut losses = with_programs(true);

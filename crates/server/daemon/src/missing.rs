@@ -1,4 +1,4 @@
-//! Programs that the configuration names and that are not running.
+//! Programs in the configuration that are not running.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,19 +15,19 @@ use crate::unmatched::why;
 /// A program that is missing for this long is logged, once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The running processes are searched no more often than this. Otherwise a program that comes and
-/// goes would have them searched all the time.
+/// The shortest time between two searches of the running processes. Otherwise a program that starts
+/// and ends all the time would cause one each time.
 const SELDOM: Duration = Duration::from_secs(10);
 
-/// How long they may be searched: the loop, and a container that starts, wait meanwhile. Where
-/// there are more, a name that was meant may not be found.
+/// The longest time for a search, as the loop and starting containers wait meanwhile. With too many
+/// processes, the intended name may not be found.
 const BUDGET: Duration = Duration::from_millis(100);
 
 /// Shows the programs that are missing now.
 pub(super) struct Missing {
     watched: Arc<Mutex<MachineRecord>>,
     shown: Vec<Unmatched>,
-    /// Since when each of them is missing, and whether that was logged.
+    /// Since when each program is missing, and whether that was logged.
     since: Vec<(Instant, bool)>,
     running: Option<(Instant, Running)>,
 }
@@ -45,7 +45,7 @@ impl Missing {
         if is_new {
             let now = Instant::now();
             if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
-                // Without it no program is suggested.
+                // If it can't be read, no program is suggested.
                 self.running =
                     Some((now, Running::look(&Roots::default(), BUDGET).unwrap_or_default()));
             }

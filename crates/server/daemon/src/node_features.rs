@@ -1,6 +1,6 @@
-//! Describes for node-feature-discovery what this node promises and has: its local source reads the
-//! files of a folder, and a label of the node comes from each line (its customization guide, "Local
-//! feature source").
+//! Describes this node's promises and hardware for node-feature-discovery, whose local source reads
+//! the files of a folder and makes a label of the node from each line (its customization guide,
+//! "Local feature source").
 
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
@@ -24,38 +24,37 @@ use crate::observer::{EndOfRun, HostObserver};
 /// The namespace of the labels.
 const NAMESPACE: &str = "fairways.dev";
 
-/// node-feature-discovery forgets the file so long after it was written: a daemon that was killed
-/// takes nothing back.
+/// After this time node-feature-discovery ignores the file, as a killed daemon can't remove it.
 const VALID_FOR: Duration = Duration::from_secs(15 * 60);
 
-/// The file is written again so long after it was written, if nothing has changed. The daemon looks
-/// at least once a minute.
+/// After this time the file is written again, even without changes. The daemon checks at least once
+/// a minute.
 const WRITTEN_AGAIN: Duration = Duration::from_secs(5 * 60);
 
 /// The file, which exists while a policy that keeps baselines is in force.
 pub(super) struct NodeFeatureFile {
     file: PathBuf,
     keeps_baselines: bool,
-    /// What was written or tried to be written, and when.
+    /// The content that was written, or failed to be written, and when.
     last: Option<(Option<Features>, Instant)>,
-    /// Why it can't be written, as it was logged.
+    /// The logged reason why it can't be written.
     trouble: Option<String>,
 }
 
-/// What the node promises and has.
+/// The node's promises and hardware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Features {
     policy: String,
-    /// The ways that programs can be guaranteed: of the cache with the fewest, because a program
+    /// The ways that programs can be guaranteed, in the cache with the fewest, because a program
     /// may run on any.
     ways: u32,
-    /// Those of them that no program is guaranteed: of the cache with the fewest.
+    /// How many of them are not guaranteed to any program, in the cache with the fewest.
     spare_ways: u32,
 }
 
 impl NodeFeatureFile {
-    /// Describes the node in this file. `keeps_baselines`: whether the policy keeps what programs
-    /// are guaranteed; otherwise the node promises nothing, and the file does not exist.
+    /// Describes the node in this file. `keeps_baselines` says whether the policy keeps guarantees;
+    /// if not, the node promises nothing, and the file does not exist.
     pub(super) const fn new(file: PathBuf, keeps_baselines: bool) -> Self {
         Self { file, keeps_baselines, last: None, trouble: None }
     }
@@ -134,7 +133,7 @@ fn text(features: &Features, now: Moment) -> String {
     if let Some(until) = now.after(Time::ZERO.after(VALID_FOR)) {
         let _ = writeln!(text, "# +expiry-time={until}");
     }
-    // Not each policy that is a command has a name that Kubernetes takes.
+    // A policy that is a command may have a name that Kubernetes does not accept.
     if is_label_value(policy) {
         let _ = writeln!(text, "{NAMESPACE}/policy={policy}");
     }
@@ -152,7 +151,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
     let hidden = file.with_file_name(hidden);
-    // What a killed daemon left.
+    // A killed daemon may have left this.
     remove(&hidden)?;
     let mut new = File::create_new(&hidden)?;
     let written = new
@@ -266,7 +265,7 @@ mod tests {
         assert_eq!(names(), ["fairways"], "nothing else is left");
         let mode = fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o644, "node-feature-discovery is not root");
-        // What has not changed is not written again at once.
+        // Unchanged content is not written again at once.
         fs::remove_file(&file).unwrap();
         features.update(&status(&[(0, Some(3))]));
         assert!(!file.exists());

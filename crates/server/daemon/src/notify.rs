@@ -19,17 +19,17 @@ enum At {
     Policy,
 }
 
-/// A shutdown that takes longer than this asks systemd for more time, and again each time that this
-/// has passed.
+/// If a shutdown takes longer than this, the daemon requests more time from systemd, and again
+/// after each further span of this length.
 const LONG_END: Duration = Duration::from_secs(5);
-/// The time to ask for: less than the unit's `TimeoutStopSec`, and longer than an operation of the
+/// The time to request: less than the unit's `TimeoutStopSec`, and longer than an operation of the
 /// kernel takes.
 const MORE: Duration = Duration::from_secs(60);
 
 /// How often to check whether the daemon is to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long a policy may take where systemd sets no watchdog.
+/// How long a policy may take if systemd sets no watchdog.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Notifies systemd, where it listens, that the daemon is alive, as long as the loop goes on.
@@ -69,7 +69,7 @@ impl Pulse {
         Err(format!("{silent} has not answered for {} s", since.as_secs()))
     }
 
-    /// How long the loop may be there: a policy answers at once, the kernel when it can.
+    /// How long the loop may be there: a policy must answer at once, the kernel when it can.
     const fn patience(&self, place: At) -> Duration {
         match place {
             At::System => self.lost,
@@ -88,7 +88,7 @@ impl Pulse {
 }
 
 impl Notify {
-    /// Begins to answer systemd's watchdog, if one is set, and to ask for more time once `ends` is
+    /// Begins to answer systemd's watchdog, if one is set, and to request more time once `ends` is
     /// set.
     pub(super) fn start(ends: Arc<AtomicBool>) -> std::io::Result<Self> {
         let watchdog = sd_notify::watchdog_enabled();
@@ -154,8 +154,8 @@ impl Drop for Notify {
     }
 }
 
-/// Asks systemd for more time while a shutdown takes long, so that everything is restored however
-/// slow the kernel is. It stops asking after [`LOST`].
+/// Requests more time from systemd while a shutdown takes long, so that everything is restored
+/// however slow the kernel is. It stops after [`LOST`].
 fn extend(ends: &AtomicBool, over: &AtomicBool) {
     let mut began = None;
     let mut due = LONG_END;

@@ -37,21 +37,22 @@ use super::sampling;
 use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
 
-/// The host, and what the daemon needs beside it.
+/// The host, and what else the daemon needs.
 pub(super) struct Opened {
     pub(super) host: Host,
     pub(super) profiled: Option<Profiled>,
     pub(super) emulator: Option<Connection>,
-    /// Why this scheduler was chosen; `None` under a policy that gives out ways.
+    /// The reason for this scheduler; `None` under a policy that assigns ways.
     pub(super) why: Option<String>,
-    /// Whether something could not be restored that a daemon with another lever had left.
+    /// Whether something could not be restored that a daemon with another lever left.
     pub(super) are_others_left: bool,
 }
 
-/// Logs how this process is apart from its host.
+/// Logs how this process is isolated from its host.
 ///
 /// # Errors
-/// If processes have other numbers in /proc than the kernel takes: others would be managed.
+/// If /proc shows other process numbers than the kernel accepts, as other processes would be
+/// managed.
 fn look_around() -> anyhow::Result<()> {
     for apart in namespaces::apart() {
         if apart.misnumbers {
@@ -66,7 +67,7 @@ fn look_around() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What this process is apart from and can't manage, a line each.
+/// What is hidden from this process, so that it can't be managed, a line each.
 pub(super) fn out_of_sight() -> Vec<String> {
     let apart = namespaces::apart().into_iter().filter(|apart| apart.is_in_the_way);
     apart.map(|apart| apart.to_string()).collect()
@@ -117,9 +118,9 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     Ok(Opened { host, profiled, emulator, why, are_others_left })
 }
 
-/// Restores what a killed daemon with another lever (ways or turns) left behind. The lever that is
-/// in use restores its own leftovers. Returns whether something could not be restored, which is to
-/// be tried again at the end.
+/// Restores what a killed daemon with another lever (ways or turns) left behind. The lever in use
+/// restores its own leftovers. Returns whether something could not be restored, and has to be tried
+/// again at the end.
 fn restore_others(config: &Config) -> anyhow::Result<bool> {
     let mut are_left = false;
     for restored in others_left(config) {
@@ -132,7 +133,7 @@ fn restore_others(config: &Config) -> anyhow::Result<bool> {
     Ok(are_left)
 }
 
-/// What becomes of everything that a daemon with another lever left behind.
+/// The results of restoring everything that a daemon with another lever left behind.
 pub(super) fn others_left(config: &Config) -> Vec<Result<Restored, OpenError>> {
     let mut restored = Vec::new();
     if config.dry_run {
@@ -147,7 +148,7 @@ pub(super) fn others_left(config: &Config) -> Vec<Result<Restored, OpenError>> {
     restored
 }
 
-/// The threads of the programs that run already, where they are taken out of others' groups.
+/// The threads of programs that run already, if they are to be taken out of others' groups.
 fn to_take(config: &Config) -> anyhow::Result<BTreeSet<i32>> {
     let mut threads = BTreeSet::new();
     if !settings(config).take_over {
@@ -202,11 +203,11 @@ pub(super) fn read_by_policy(config: &Config) -> &'static [Counter] {
     config.descriptor().map_or(&Counter::ALL, |policy| policy.counters)
 }
 
-/// The kernel's counters, as this processor has them: those of these that it counts, with
-/// instructions and cycles.
+/// The kernel's counters on this processor: those of these that it counts, with instructions and
+/// cycles.
 ///
 /// # Errors
-/// If the processor can't be identified, or the kernel is to end windows and can't.
+/// If the processor can't be identified, or if the kernel is configured to end windows and can't.
 pub fn perf(config: &Config, counters: &[Counter]) -> anyhow::Result<Perf> {
     let cpu = events::Cpu::read(CPUINFO.as_ref(), DEVICES.as_ref()).context(CPUINFO)?;
     let mut perf = Perf::new(perf::Settings {
@@ -223,8 +224,8 @@ pub fn perf(config: &Config, counters: &[Counter]) -> anyhow::Result<Perf> {
     Ok(perf)
 }
 
-/// Counts a known loop by every counter of this processor, for some 20 ms: which counts can't be, a
-/// line each; `None` if nothing can be counted.
+/// Counts a known loop with every counter of this processor, for about 20 ms. Returns the
+/// implausible counts, a line each; `None` if nothing can be counted.
 #[must_use]
 pub fn implausible_counts() -> Option<Vec<String>> {
     let cpu = events::Cpu::read(CPUINFO.as_ref(), DEVICES.as_ref()).ok()?;
@@ -323,8 +324,8 @@ pub(super) fn node_features(config: &Config) -> Option<NodeFeatureFile> {
     Some(NodeFeatureFile::new(file, keeps_baselines))
 }
 
-/// The error where the daemon can't listen. It has an exit code of its own if the address is in use
-/// or this user may not listen there.
+/// The error if the daemon can't listen at a place. It has its own exit code if the address is in
+/// use or this user may not listen there.
 fn taken(place: &str, why: &io::Error) -> anyhow::Error {
     let message = format!("{place}: {why}");
     let code = match why.kind() {
@@ -342,8 +343,8 @@ mod tests {
 
     use super::*;
 
-    /// Policies that schedule count CPUs instead of programs, in one group that leaves out what it
-    /// does not hold.
+    /// Policies that schedule count CPUs instead of programs, in one group, which leaves out
+    /// counters that do not fit.
     #[test]
     fn what_a_policy_reads_is_one_group_on_every_processor() {
         for policy in POLICIES.iter().filter(|policy| !policy.schedules()) {

@@ -1,4 +1,4 @@
-//! What became of the plans of a run, which its exit code says.
+//! The outcomes of a run's plans, which determine its exit code.
 
 use fairways_core::{Event, Time};
 use fairways_host::machine::Host;

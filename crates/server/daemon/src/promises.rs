@@ -1,22 +1,22 @@
-//! Baselines that programs are promised and that cannot be kept together.
+//! Promised baselines that can't all be kept.
 
 use fairways_record::status::Status;
 
 use crate::rules::honours_baselines;
 
-/// The ways that the programs of a domain are promised together.
+/// The sum of the ways that are promised to the programs of a domain.
 pub(super) fn promised_ways(status: &Status, domain: u32) -> u64 {
     let here = status.programs.iter().filter(|program| program.domain == domain);
     here.filter_map(|program| program.baseline_ways).map(u64::from).sum()
 }
 
-/// Whether the policy keeps promises of ways, and gives ways out.
+/// Whether the policy assigns ways, and keeps promises of ways.
 pub(super) fn are_kept(status: &Status) -> bool {
     status.mode == "manage" && status.failed.is_none() && honours_baselines(&status.policy)
 }
 
-/// The domains whose programs are promised more ways than there are to give out, a line each; none
-/// where no promise is kept.
+/// The domains whose programs are promised more ways than it can assign, a line each; none if
+/// promises are not kept at all.
 pub(super) fn beyond(status: &Status) -> Vec<String> {
     if !are_kept(status) {
         return Vec::new();
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!((promised_ways(&status, 0), promised_ways(&status, 1)), (12, 4));
         let said = beyond(&status);
         assert!(said.len() == 1 && said[0].starts_with("domain 0: programs are promised 12 ways"));
-        // What is not kept at all is no promise.
+        // Without a policy that keeps promises, none is broken.
         status.policy = "lfoc".to_owned();
         assert_eq!(beyond(&status), Vec::<String>::new());
         (status.policy, status.mode) = ("static".to_owned(), "observe".to_owned());

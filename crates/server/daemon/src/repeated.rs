@@ -1,6 +1,6 @@
-//! Lines of the log that come again and again, whatever fails: the first is written, the others are
-//! counted, and the count is written after pauses that grow. What fails without end then fills no
-//! disk, and hides nothing else in the log.
+//! Repeated lines of the log: the first is written, the others are counted, and the count is
+//! written after growing pauses. So a persistent failure fills no disk, and hides nothing else in
+//! the log.
 //!
 //! This is for warnings and errors. Lines about changes are written each time.
 
@@ -18,12 +18,12 @@ use tracing_subscriber::layer::{Context, Filter};
 /// The target of counts, which are not counted themselves.
 const COUNTS: &str = "fairways::repeated";
 
-/// How long after a line its repetitions are counted for the first time, and at most.
+/// How long after a line its repetitions are first counted, and at most.
 const FIRST_COUNT: Duration = Duration::from_secs(10);
 const LONGEST_COUNT: Duration = Duration::from_secs(600);
 
-/// A line that did not come for so long is new when it comes again. It is longer than the longest
-/// pause after which anything is tried again.
+/// A line that did not repeat for this long is new when it comes again. This is longer than the
+/// longest pause between two attempts at anything.
 const FORGOTTEN: Duration = Duration::from_secs(180);
 
 /// How many different lines one place of the code may write at once, and how often one more: a
@@ -31,10 +31,10 @@ const FORGOTTEN: Duration = Duration::from_secs(180);
 const AT_ONCE: u32 = 50;
 const ONE_MORE: Duration = Duration::from_secs(10);
 
-/// The most different lines that are known at a time.
+/// The most different lines that are remembered.
 const MOST_KNOWN: usize = 1000;
 
-/// The longest part of a line that is kept, in bytes.
+/// The longest part of a line that is remembered, in bytes.
 const LONGEST: usize = 400;
 
 /// The field that is different in lines that are otherwise the same: plans are numbered.
@@ -42,7 +42,7 @@ const COUNTED_ON: &str = "plan";
 
 static LINES: Mutex<Option<RepeatedLines>> = Mutex::new(None);
 
-/// Lets lines of this level and the more important ones through, each of them once.
+/// Lets lines of this level and more important ones through, each once.
 pub(super) struct FirstOnly(pub(super) LevelFilter);
 
 impl<S> Filter<S> for FirstOnly {
@@ -51,8 +51,8 @@ impl<S> Filter<S> for FirstOnly {
     }
 
     fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
-        // Not always: each line begins with `enabled`, which undoes that the one before was left
-        // out.
+        // Not always: each line begins with `enabled`, which undoes the filtering of the line
+        // before.
         if *metadata.level() <= self.0 { Interest::sometimes() } else { Interest::never() }
     }
 
@@ -74,7 +74,7 @@ impl<S> Filter<S> for FirstOnly {
     }
 }
 
-/// Writes how often lines came again, of those whose time has come; of all `at_end`.
+/// Writes the counts of repeated lines that are due; all of them `at_end`.
 pub(super) fn write_counts(at_end: bool) {
     let counts = LINES.lock().as_mut().map(|lines| lines.due(Instant::now(), at_end));
     for LineCount { level, text, times, span } in counts.into_iter().flatten() {
@@ -91,7 +91,7 @@ pub(super) fn write_counts(at_end: bool) {
 /// A place in the code: file and line.
 type CodePlace = (&'static str, u32);
 
-/// How often a line came again.
+/// The count of a repeated line.
 #[derive(Debug, PartialEq, Eq)]
 struct LineCount {
     level: Level,
@@ -104,7 +104,7 @@ struct LineCount {
 #[derive(Debug)]
 struct WrittenLine {
     level: Level,
-    /// How often it came since it was written or counted, and when that was.
+    /// The number of repetitions since it was written or counted, and when that was.
     times: u64,
     since: Instant,
     last: Instant,
@@ -127,7 +127,7 @@ struct RepeatedLines {
 }
 
 impl RepeatedLines {
-    /// Whether a line is to be written: the same was not written lately.
+    /// Whether a line is to be written, because it was not written recently.
     fn is_new(&mut self, level: Level, place: CodePlace, text: String, now: Instant) -> bool {
         if let Some(known) = self.lines.get_mut(&text) {
             if known.times == 0 && now.duration_since(known.last) >= FORGOTTEN {

@@ -1,18 +1,18 @@
-//! When to try again what failed: what the kernel refuses once it mostly refuses again.
+//! When to retry a failed operation: what the kernel refuses once, it usually refuses again.
 
 use std::time::{Duration, Instant};
 
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long to wait before another attempt, after so many failures in a row before the last one: a
-/// second, then twice as long each time, a minute at most.
+/// The pause before the next attempt after this many failures before the last one: a second, then
+/// twice as long each time, at most a minute.
 #[must_use]
 pub fn pause_after(failures: u32) -> Duration {
     Duration::from_secs(1 << failures.min(6)).min(LONGEST)
 }
 
-/// Attempts at one thing.
+/// The attempts at one operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     failures: u32,
@@ -25,13 +25,13 @@ impl Backoff {
         self.until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// An attempt failed.
+    /// Records a failed attempt.
     pub(crate) fn fail(&mut self) {
         self.until = Some(Instant::now() + pause_after(self.failures));
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// An attempt succeeded, or there is reason to expect that the next one does.
+    /// Records a success, or a reason to expect one.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }

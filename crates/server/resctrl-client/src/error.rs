@@ -49,13 +49,13 @@ pub enum Error {
         /// Where resctrl was opened now.
         root: PathBuf,
     },
-    /// Somebody removed a group of ours and made another of its name, which is left alone.
+    /// Another process replaced a group of ours by one of the same name; that one is not touched.
     #[error("{}: expected the group that was made here; another has taken its place", path.display())]
     Replaced {
         /// The group.
         path: PathBuf,
     },
-    /// Somebody else wrote other limits to a group of ours each time that ours were written.
+    /// Another process wrote other limits to a group of ours each time that we wrote ours.
     #[error("{}: somebody else writes to it at the same time: expected managers to take the lock on the mount's root (flock)", path.display())]
     Overwritten {
         /// The file.
@@ -72,7 +72,7 @@ pub enum Error {
         /// The process that may hold it, as `, by pqos (123)`; empty if unknown.
         holder: String,
     },
-    /// Other managers occupy so much that nothing is left.
+    /// Other managers use so much that nothing is left.
     #[error("{0}")]
     Busy(String),
     /// The ledger can't be read or written.
@@ -91,14 +91,14 @@ pub enum Error {
     Unknown(AppId),
 }
 
-/// What a class of service takes and cannot get.
+/// The resource that a new class of service lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scarce {
     /// Class ids.
     Classes,
-    /// Monitoring ids: each class takes one, as each monitoring group does.
+    /// Monitoring ids: each class needs one, as each monitoring group does.
     Monitors,
-    /// The kernel does not say.
+    /// The kernel does not report it.
     Unknown,
 }
 
@@ -126,15 +126,15 @@ impl Error {
         matches!(self.errno(), Some(Errno::NOENT | Errno::NODEV))
     }
 
-    /// Whether the kernel does not take such a value, whenever it is written.
+    /// Whether the kernel never accepts this value.
     pub(crate) fn is_refused_value(&self) -> bool {
         let errors = [Errno::INVAL, Errno::OPNOTSUPP, Errno::PERM, Errno::ACCESS];
         self.errno().is_some_and(|errno| errors.contains(&errno))
     }
 
-    /// What a class of service could not get, by `info/last_cmd_status`; `None` if that is not the
-    /// reason. After EBUSY, monitoring ids come back by themselves, once the cache has forgotten
-    /// them.
+    /// The resource that a new class of service lacked, according to `info/last_cmd_status`; `None`
+    /// if the error has another reason. After EBUSY, monitoring ids become free by themselves, once
+    /// their lines have left the cache.
     pub(crate) fn scarce(&self) -> Option<Scarce> {
         let Self::Io { errno, status, .. } = self else { return None };
         let says = [("Out of RMIDs", Scarce::Monitors), ("Out of CLOSIDs", Scarce::Classes)];
@@ -143,7 +143,7 @@ impl Error {
         (*errno == Errno::NOSPC).then_some(scarce)
     }
 
-    /// Whether the class of service or the monitoring id that it needs is not available now
+    /// Whether it failed because no class of service or no monitoring id is available now
     /// (`closid_alloc`, `alloc_rmid`).
     pub(crate) fn is_exhausted(&self) -> bool {
         matches!(self.errno(), Some(Errno::NOSPC | Errno::BUSY))
@@ -182,10 +182,10 @@ pub enum Refused {
     /// The domain does not exist, or offers nothing.
     #[error("domain {0} has no ways to offer")]
     NoDomain(u32),
-    /// Others have changed what they occupy since the last look: look again, and make a new plan.
+    /// Others have changed what they use since the last look: look again, and make a new plan.
     #[error("other managers have changed what they hold")]
     Changed,
-    /// The kernel has at most this many classes of service, whatever it counts: look again, and
+    /// The kernel has only this many classes of service, although it counts more: look again, and
     /// plan for that many.
     #[error("no more than {0} classes of service are available")]
     Exhausted(usize),
@@ -202,7 +202,7 @@ pub enum Refused {
     },
 }
 
-/// As errno(3) names it; a number where no name is known.
+/// The name of an error in errno(3); its number if no name is known.
 pub(crate) fn name(errno: Errno) -> String {
     errno::name(errno).map_or_else(|| errno.to_string(), str::to_owned)
 }
@@ -215,7 +215,7 @@ fn said(status: &[String]) -> String {
 mod tests {
     use super::*;
 
-    /// The kernel has one error for several lacks, and a line for each (`rdtgroup_mkdir`).
+    /// The kernel has one error for several shortages, and a line for each (`rdtgroup_mkdir`).
     #[test]
     fn the_kernel_s_line_says_what_is_scarce() {
         for (errno, line, scarce) in [

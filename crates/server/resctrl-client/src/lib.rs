@@ -1,19 +1,19 @@
 //! The client of resctrl: groups, masks, tasks, and what is put back.
 //!
-//! What Fairways did not make it does not change. Other managers' groups are planned around: their
+//! What Fairways did not make it does not change. It plans around other managers' groups: their
 //! ways and classes of service are not offered to policies, and their tasks stay where they are
-//! unless [`Settings::take_over`] says otherwise. What is made or changed is written down before it
-//! is, so that a process that was killed at any moment can be cleaned up after: [`Actuator::open`]
-//! does, and [`restore`].
+//! unless [`Settings::take_over`] says otherwise. Every change is recorded before it is made, so
+//! that [`Actuator::open`], or [`restore`], can clean up after a process that was killed at any
+//! moment.
 //!
 //! - A CTRL_MON group `fairways.N` is a class of service. Programs that a plan gives the same ways
 //!   share one.
-//! - A MON group `fairways.APP-NAME` in it is one program's, so that what it holds and moves is
-//!   counted for itself. A program that gets other ways is taken along by rename(2), which keeps
-//!   its monitoring id and what was counted.
-//! - Programs that no plan knows yet are in the root's group, with all other programs.
+//! - A MON group `fairways.APP-NAME` in it belongs to one program, so that the program's occupancy
+//!   and traffic are counted separately. A program that gets other ways is moved with its group by
+//!   rename(2), which keeps its monitoring id and its counts.
+//! - Programs without a plan are in the root's group, with all other programs.
 //! - Threads that stay in a class of others are counted by a MON group `fairways.APP-NAME@N` below
-//!   that class. Of a program with a thread that nothing counts, nothing is reported.
+//!   that class. If a program has a thread that no group counts, nothing is reported for it.
 //!
 //! The files are in folders, each of which imports only those before it:
 //!

@@ -1,4 +1,4 @@
-//! How resctrl is to be managed.
+//! How resctrl is managed.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,44 +12,45 @@ pub struct Settings {
     /// The directory for what is to be restored; made if it is missing. It must outlive the
     /// process, and need not outlive the boot.
     pub state: PathBuf,
-    /// The file that distinguishes one boot from another.
+    /// The file that identifies the boot.
     pub boot_id: PathBuf,
     /// Where sysfs is mounted, which shows the CPUs of a cache.
     pub sysfs: PathBuf,
     /// Where procfs is mounted, which shows when threads started, and which processes hold a lock.
     pub proc: PathBuf,
     /// Whether tasks are taken out of other managers' groups. They are put back on exit. The ways
-    /// of a group that has no others, and no CPUs, are given out.
+    /// of a group without other tasks, and without CPUs, are then offered.
     pub take_over: bool,
-    /// The threads that are about to be added, as far as they are known when this host is opened:
-    /// a group that has only these is as good as empty.
+    /// The threads that will be added, as far as known when this host is opened: a group that has
+    /// only these counts as empty.
     pub to_take: BTreeSet<i32>,
-    /// Whether monitoring groups that others made in the root's group come along with the program
-    /// whose threads alone are in them, by rename(2) (Linux 6.5 and later). They are given back on
-    /// exit.
+    /// Whether a monitoring group that others made in the root's group, and that has only threads
+    /// of one program, moves with that program, by rename(2) (Linux 6.5 and later). It is moved
+    /// back on exit.
     pub adopt_monitors: bool,
-    /// The ways for all programs in the root's group, which no others fill then; `None`: the root's
-    /// masks stay as they are.
+    /// The number of ways for all programs in the root's group, which then no other program fills;
+    /// `None`: the root's masks do not change.
     pub confine_others: Option<u32>,
-    /// The highest ways, which are all that devices may fill where they have a class of their own
-    /// (`io_alloc`); `None`: what they fill stays as it is.
+    /// The number of the highest ways that devices are confined to, if they have a class of their
+    /// own (`io_alloc`); `None`: their ways do not change.
     pub confine_io: Option<u32>,
-    /// Whether ways are given out that hardware other than CPUs fills too (`shareable_bits`).
+    /// Whether to offer ways that hardware other than CPUs fills, too (`shareable_bits`).
     pub use_shareable: bool,
-    /// How many programs get a monitoring group at most; the classes' own are not counted. `None`:
-    /// as many as ids are free.
+    /// The most programs with a monitoring group; the classes' own do not count. `None`: as many as
+    /// there are free ids.
     pub rmids: Option<u32>,
-    /// What programs can move between the cache and memory of a domain together, as measured, in MB
-    /// (10^6 bytes) a second; `None` where it was not measured: no policy limits bandwidth then.
+    /// The measured bandwidth between the cache and memory of a domain, for all programs together,
+    /// in MB (10^6 bytes) per second; `None` if it was not measured: then no policy limits
+    /// bandwidth.
     pub memory_mbps: Option<u32>,
-    /// Whether nothing is to be given out, so that a domain of which nothing is free is watched as
-    /// any other.
+    /// Whether nothing is to be assigned, so that a domain without free ways is watched like any
+    /// other.
     pub only_watch: bool,
-    /// Whether nothing is written, and what would be is logged. It needs no free way either.
+    /// Whether writes are only logged. A dry run does not need a free way either.
     pub dry_run: bool,
-    /// How long another manager's lock is waited for.
+    /// How long to wait for another manager's lock.
     pub patience: Duration,
-    /// How long to wait before trying again for a class of service that was not available.
+    /// How long to wait before trying again to make a class of service that was not available.
     pub try_again: Duration,
 }
 

@@ -24,12 +24,12 @@ impl Ids {
     }
 }
 
-/// What failed: how often, by the name of its error number, or by a word where it has none.
+/// How often operations failed, by the name of the error number, or by a word if there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(BTreeMap<String, u64>);
 
 impl Errors {
-    /// How often each error came, by name.
+    /// How often each error occurred, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
@@ -51,7 +51,7 @@ impl Errors {
         self.one(word.to_owned());
     }
 
-    /// Counts why a plan could not be carried out, if that was an error.
+    /// Counts the reason of a failed plan, if it was an error.
     pub(crate) fn refused(&mut self, why: &Refused) {
         match why {
             Refused::Failed(error) | Refused::Halfway { why: error, .. } => self.came(error),
@@ -60,7 +60,7 @@ impl Errors {
         }
     }
 
-    /// Counts an error of the system's; one without an error number is counted as `unknown`.
+    /// Counts an error of the system; one without an error number counts as `unknown`.
     pub fn came_from_system(&mut self, error: &std::io::Error) {
         let errno = error.raw_os_error().map(Errno::from_raw_os_error);
         self.one(errno.map_or_else(|| "unknown".to_owned(), name));

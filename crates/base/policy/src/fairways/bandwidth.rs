@@ -1,11 +1,11 @@
-//! Limits of memory bandwidth, where memory is the bottleneck.
+//! Limits of memory bandwidth, if memory is the bottleneck.
 //!
-//! Ways come first: they cut traffic at its source. Once the bus has been full for some spans
-//! (`bandwidth_gate.rs`), one program gets a lower limit at a time (`bandwidth_user.rs`):
-//! best-effort programs first, then programs that stream. A limit stays only if the others gain
-//! more by it than the program loses (`bandwidth_trial.rs`). Programs with promised ways or an
-//! objective are never limited. Where traffic can't be measured, the machine's capacity is not
-//! known, or the kernel steers limits itself (`mba_MBps`), there are no limits.
+//! Ways come first: they reduce traffic at its source. Once the bus has been full for some spans
+//! (`bandwidth_gate.rs`), one program at a time gets a lower limit (`bandwidth_user.rs`):
+//! best-effort programs first, then streaming programs. A limit stays only if the others gain more
+//! than the program loses (`bandwidth_trial.rs`). Programs with promised ways or an objective are
+//! never limited. No limits are set if traffic can't be measured, the machine's capacity is not
+//! known, or the kernel adjusts limits itself (`mba_MBps`).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -27,29 +27,29 @@ use crate::program::RunningProgram;
 /// Bandwidth as a second lever.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BandwidthControl {
-    /// The lever, and what memory can move in bytes per second; `None` where it is not used.
+    /// The lever, and the memory's capacity in bytes per second; `None` if limits are not used.
     pub(super) lever: Option<(BandwidthLever, u64)>,
     pub(super) users: Vec<BusUser>,
     gate: BusGate,
     trial: Option<LimitTrial>,
-    /// When the span at hand ends.
+    /// The end of the current span.
     span_end: Option<Time>,
-    /// Whether another plan came into force in it.
+    /// Whether another plan came into force in the current span.
     is_disturbed: bool,
-    /// Limited programs, the last at the end.
+    /// The programs that have a limit, in the order in which they got it.
     pub(super) limited: Vec<AppId>,
-    /// No limit is raised before this time; how long the next bar is.
+    /// No limit is raised before this time; then how long raising was barred last.
     raise_barred: Time,
     raise_bar: Duration,
-    /// The greatest traffic of a running thread, in bytes per second, that a level did not slow.
+    /// By level, the largest traffic per running thread that it did not slow, in bytes per second.
     unfelt: Vec<(BandwidthLevel, u64)>,
     pub(super) plan: LimitedPlan,
 }
 
-/// The longest time that a step is not tried again.
+/// The longest time for which a step is barred.
 const LONGEST_BAR: Duration = Duration::from_secs(600);
 
-/// How much longer a bar is than the one before it, up to [`LONGEST_BAR`].
+/// The length of the next bar: twice the one before, up to [`LONGEST_BAR`].
 pub(super) fn next_bar(bar: Duration, p: &Parameters) -> Duration {
     if bar.is_zero() { p.limit_retry } else { (bar * 2).min(LONGEST_BAR) }
 }
@@ -64,7 +64,7 @@ const FULL_AGAIN: &str = "memory was full again without it: the limit of bandwid
 const UNMEASURED: &str = "memory traffic can't be measured: no limits of bandwidth";
 
 impl BandwidthControl {
-    /// Adapts to a machine with these levers. Limits of another lever mean nothing.
+    /// Adapts to a machine with these levers. Limits of another lever are dropped.
     pub(super) fn set_levers(&mut self, p: &Parameters, levers: &Levers) {
         let usable = levers
             .bandwidth
@@ -79,22 +79,22 @@ impl BandwidthControl {
         }
     }
 
-    /// Whether programs are watched for it.
+    /// Whether programs have to be watched for limits.
     pub(super) const fn is_on(&self) -> bool {
         self.lever.is_some()
     }
 
-    /// Whether a step is being judged: nothing else is to change.
+    /// Whether a step is being judged; nothing else may change then.
     pub(super) const fn is_trying(&self) -> bool {
         self.trial.is_some()
     }
 
-    /// Whether a program has a limit: its windows do not show what it does without one.
+    /// Whether a program has a limit. If so, its windows do not show how it behaves without one.
     pub(super) fn is_limited(&self, app: AppId) -> bool {
         self.limited.contains(&app)
     }
 
-    /// Adapts to the programs that run. A step that is being judged is taken back.
+    /// Adapts to the programs that run. A step that is still being judged is undone.
     pub(super) fn follow(&mut self, programs: &[RunningProgram]) {
         self.users.retain(|user| programs.iter().any(|program| program.app == user.app));
         for program in programs {
@@ -114,7 +114,7 @@ impl BandwidthControl {
         self.is_disturbed = true;
     }
 
-    /// Another plan comes into force: the span at hand shows neither.
+    /// Notes that another plan comes into force, so that the current span shows neither.
     pub(super) const fn disturb(&mut self) {
         self.is_disturbed = true;
     }
@@ -147,7 +147,7 @@ impl BandwidthControl {
         }
     }
 
-    /// Removes all limits; whether there were any.
+    /// Removes all limits; returns whether there were any.
     fn release_all(&mut self) -> bool {
         self.trial = None;
         self.users.iter_mut().for_each(BusUser::release);
@@ -156,7 +156,8 @@ impl BandwidthControl {
         were_any
     }
 
-    /// The machine refused a plan: if it had limits, none are tried for long. Whether it had.
+    /// Handles a refused plan: if it had limits, removes them and tries none for [`LONGEST_BAR`].
+    /// Returns whether it had any.
     pub(super) fn refuse(&mut self, at: Time) -> bool {
         let had_limits = self.release_all();
         if had_limits {
@@ -179,7 +180,7 @@ impl BandwidthControl {
         }
     }
 
-    /// Ends the span at hand if it is time. The reason of the plan that a decision needs.
+    /// Ends the current span if it is time. Returns the reason for a plan, if one is needed.
     pub(super) fn decide(
         &mut self,
         at: Time,
@@ -212,7 +213,7 @@ impl BandwidthControl {
         if let Some(trial) = self.trial.take() {
             return self.judge(at, p, trial);
         }
-        // Answers are late long before memory is full.
+        // A service may miss its objective long before memory is full.
         let is_late = self.users.iter().any(BusUser::is_late);
         if self.gate.is_full() || (is_late && !self.gate.is_free()) {
             self.lower(at, p, lever, capacity)
@@ -246,7 +247,7 @@ impl BandwidthControl {
         Some(LOWER[rank as usize])
     }
 
-    /// Raises the limit that was lowered last by a step.
+    /// Raises the limit that was lowered last, by a step.
     fn raise(&mut self, lever: BandwidthLever) -> Option<&'static str> {
         let app = *self.limited.last()?;
         let user = self.users.iter().find(|user| user.app == app)?;
@@ -280,7 +281,7 @@ impl BandwidthControl {
         }
     }
 
-    /// The program does not feel its limit: the next one that it may feel.
+    /// The program does not feel its limit: tries the next lower one that it may feel.
     fn further(&mut self, at: Time, p: &Parameters, trial: LimitTrial) -> Option<&'static str> {
         let (lever, capacity) = self.lever?;
         let user = self.users.iter().find(|user| user.app == trial.app)?;

@@ -1,13 +1,12 @@
-//! Whether memory is the bottleneck: the bus is full once it has been used beyond a share of its
-//! capacity for some spans in a row, and free once it has been below another share. Between the
-//! two nothing changes.
+//! Whether memory is the bottleneck. The bus is full once its use has exceeded a share of its
+//! capacity for some spans in a row, and free once its use has been below a lower share.
 
 use super::parameters::Parameters;
 
 /// The use of the bus in the last spans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusGate {
-    /// Spans in a row that were full, and that were free.
+    /// How many of the last spans were full, and how many were free, in a row.
     full: u32,
     free: u32,
     is_open: bool,
@@ -15,7 +14,7 @@ pub(super) struct BusGate {
 }
 
 impl BusGate {
-    /// Takes in a span in which programs moved `used` of `capacity` bytes per second.
+    /// Adds a span in which programs moved `used` of `capacity` bytes per second.
     pub(super) fn observe(&mut self, p: &Parameters, used: u64, capacity: u64) {
         let (used, capacity) = (u128::from(used) * 100, u128::from(capacity));
         let is_full = used >= capacity * u128::from(p.full_percent);
@@ -59,7 +58,7 @@ mod tests {
             ..Parameters::default()
         };
         let mut gate = BusGate::default();
-        // A dither about the edge never opens it.
+        // Use that varies around the threshold never opens the gate.
         for used in [90, 90, 89, 90, 90, 88].repeat(4) {
             gate.observe(&p, used, 100);
             assert!(!gate.is_full() && !gate.is_free());
@@ -68,7 +67,7 @@ mod tests {
             (95, false, false),
             (95, false, false),
             (90, true, false),
-            // Open, but nothing is lowered while it is not full.
+            // The gate is open, but no limit is lowered while the bus is not full.
             (80, false, false),
             (91, true, false),
             (74, false, false),

@@ -1,4 +1,4 @@
-//! Limits in a plan: a limited program has its level in the cluster that it has ways of.
+//! Adds limits to a plan: a limited program gets its level together with its cluster's ways.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::words;
 const BEST_EFFORT: &str = "best effort, and memory is the bottleneck: its bandwidth is limited";
 const STREAMING: &str = "it streams, and memory is the bottleneck: its bandwidth is limited";
 
-/// What a plan with limits is made in; reused.
+/// Working memory for a plan with limits; reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LimitedPlan {
     unlimited: Partition,
@@ -20,10 +20,10 @@ pub(super) struct LimitedPlan {
 }
 
 impl LimitedPlan {
-    /// Gives limited programs their levels, and announces them. Programs of a cluster with other
-    /// levels get a cluster with the same ways; where a level is of a class and not of each core,
-    /// each limited program gets its own. If no class of service is left for one, its cluster has
-    /// no limit.
+    /// Sets the levels of limited programs, and announces them. Programs of one cluster with
+    /// different levels get clusters with the same ways; if a level limits a class and not each
+    /// core, each limited program gets its own. Without a free class of service, a cluster has no
+    /// limit.
     pub(super) fn limit(
         &mut self,
         users: &[BusUser],
@@ -40,7 +40,7 @@ impl LimitedPlan {
         let count = clusters.len();
         for (cluster, index) in (0..).zip(0..count) {
             let mask = clusters[index].mask;
-            // No limit is the highest level.
+            // Having no limit counts as the highest level.
             let is_free = unlimited.members(cluster).any(|app| level_of(users, app).is_none());
             let levels = unlimited.members(cluster).filter_map(|app| level_of(users, app));
             let home = levels.max().filter(|_| !is_free);

@@ -1,4 +1,4 @@
-//! A step that is being tried: another limit for one program, until it has been judged.
+//! A step that is being tried: a new limit for one program, until it is judged.
 
 use fairways_core::{AppId, BandwidthLevel};
 
@@ -17,7 +17,7 @@ pub(super) struct LimitTrial {
     left: u32,
 }
 
-/// What becomes of a step.
+/// The verdict on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepVerdict {
     Wait,
@@ -27,7 +27,7 @@ pub(super) enum StepVerdict {
     Further,
 }
 
-/// Spans for which memory must not be full again after a limit was raised.
+/// After a limit was raised, the number of spans in which memory must not become full again.
 const RAISE_SPANS: u32 = 3;
 
 impl LimitTrial {
@@ -43,7 +43,7 @@ impl LimitTrial {
         self.is_raise
     }
 
-    /// Takes in a span that shows the step alone.
+    /// Judges the step by one more span, in which nothing else changed.
     pub(super) fn judge(
         &mut self,
         p: &Parameters,
@@ -64,7 +64,7 @@ impl LimitTrial {
         if own.is_below(p.limit_floor_percent) {
             return StepVerdict::TakeBack;
         }
-        // A step that takes less than a 32nd of its traffic is not felt.
+        // The program does not feel a step that takes less than a 32nd of its traffic.
         if own.traffic >= own.traffic_before - own.traffic_before / 32 {
             return StepVerdict::Further;
         }
@@ -79,11 +79,11 @@ impl LimitTrial {
     }
 }
 
-/// The most throughput that a fairer step may cost, percent.
+/// The most throughput that a fairer step may cost, in percent.
 const MOST_LOSS_PERCENT: u64 = 2;
 
-/// Whether a step gains enough: by the policy's objective, where the speed of every program alone
-/// is known; otherwise, and for an objective that is a sum, by the change of all speeds.
+/// Whether a step gains enough. It is judged by the policy's objective if the speed alone of every
+/// program is known; otherwise, and for an objective that is a sum, by the change of all speeds.
 fn is_better(p: &Parameters, users: &[BusUser]) -> bool {
     let mut outcomes = [Outcome::NONE; 2];
     let are_known = users.iter().all(|user| user.add_to(&mut outcomes).is_some());

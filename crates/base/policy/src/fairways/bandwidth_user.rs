@@ -1,4 +1,4 @@
-//! What a program moves, how fast it is meanwhile, and which limit it may have next.
+//! How much memory traffic a program has, how fast it runs meanwhile, and which limit it may get.
 
 use core::time::Duration;
 
@@ -10,24 +10,25 @@ use fairways_core::{
 use super::objective::Outcome;
 use crate::program::RunningProgram;
 
-/// Why a program may be limited: the first ones go first.
+/// Why a program may be limited, in the order in which programs are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LimitRank {
     /// Its owner calls it best effort.
     BestEffort,
-    /// Most of its references to the last-level cache miss: it loses little by a limit there, and
-    /// gains little from ways.
+    /// Most of its references to the last-level cache miss, so a limit costs it little, and more
+    /// ways gain it little.
     Streaming,
 }
 
 impl LimitRank {
-    /// Whether a program may be limited at all: nothing is promised to it.
+    /// Whether a program may be limited at all: its owner has no objective and no promised ways for
+    /// it.
     pub(super) const fn allows(program: &RunningProgram) -> bool {
         program.wish.objective.is_none() && program.wish.baseline_ways.is_none()
     }
 }
 
-/// What windows of a span counted.
+/// Counts of the windows in a span.
 #[derive(Clone, Copy, Debug, Default)]
 struct SpanCounts {
     bytes: u64,
@@ -46,37 +47,39 @@ struct SpanCounts {
 pub(super) struct BusUser {
     pub(super) app: AppId,
     counts: SpanCounts,
-    /// Whether a window of the span at hand lacked a count, whether one of the last span did, and
-    /// spans in a row in which nothing was counted.
+    /// Whether a window of the current span lacked a count, whether one of the last span did, and
+    /// for how many spans in a row nothing was counted.
     lacks_counts: bool,
     was_lacking: bool,
     silent: u32,
-    /// In the last span that counts: bytes and instructions per second, and threads that ran.
+    /// In the last valid span: bytes and instructions per second, and the mean number of running
+    /// threads.
     pub(super) traffic: u64,
     pub(super) speed: Option<u64>,
     threads: Q32,
     /// Cycles per second in that span.
     cycles: u64,
-    /// Its IPC alone, by its profile; windows show no bus that is idle.
+    /// Its IPC alone, from its profile; windows never show an idle bus.
     pub(super) ipc_alone: Option<Q32>,
     pub(super) rank: Option<LimitRank>,
     importance: u32,
     is_best_effort: bool,
     has_objective: bool,
-    /// Of the answers of a service, those that were late, in units of 2^-32, and how many may be.
+    /// For a service, the share of answers that were late, and the share that may be, in units of
+    /// 2^-32.
     late: Option<(Q32, Q32)>,
     /// Traffic, speed and late answers before the step that is being tried.
     pub(super) traffic_before: u64,
     pub(super) speed_before: Option<u64>,
     late_before: Option<(Q32, Q32)>,
     pub(super) limit: Option<BandwidthLevel>,
-    /// How fast it was before it had a limit.
+    /// Its speed before it had a limit.
     pub(super) unlimited: Option<u64>,
     pub(super) barred_until: Time,
     pub(super) bar: Duration,
 }
 
-/// A program is silent if it had no window for this many spans.
+/// A program is silent if it had no window for more than this many spans.
 const SILENT: u32 = 8;
 
 impl BusUser {
@@ -107,12 +110,12 @@ impl BusUser {
         }
     }
 
-    /// Forgets all.
+    /// Forgets everything.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.app);
     }
 
-    /// It has no limit any longer.
+    /// Removes its limit.
     pub(super) const fn release(&mut self) {
         (self.limit, self.unlimited) = (None, None);
     }
@@ -138,7 +141,7 @@ impl BusUser {
         }
     }
 
-    /// Adds the latencies of its answers.
+    /// Adds the latencies of its requests.
     pub(super) fn add_latencies(&mut self, latencies: &Latencies, objective: &Objective) {
         let late = latencies.answered.iter().filter(|bin| bin.latency > objective.slo);
         let late = late.map(|bin| bin.requests).fold(0, u64::saturating_add);
@@ -146,8 +149,8 @@ impl BusUser {
         self.counts.answered = self.counts.answered.saturating_add(latencies.requests());
     }
 
-    /// Ends a span. Of one in which plans changed nothing is kept. All spans of a step that is
-    /// being tried count together.
+    /// Ends a span. A span in which a plan changed is discarded. All spans of a step that is being
+    /// tried are added up.
     pub(super) fn end_span(
         &mut self,
         program: &RunningProgram,
@@ -173,17 +176,17 @@ impl BusUser {
         self.traffic = per_second(counts.bytes, counts.nanos);
         let speed = per_second(counts.instructions, counts.nanos);
         self.cycles = per_second(counts.cycles, counts.nanos);
-        // Otherwise the mean with the span before, which is steadier.
+        // Without a trial, the mean with the span before, which is steadier.
         let before = self.speed.filter(|_| !is_trying).unwrap_or(speed);
         self.speed = Some(speed / 2 + before / 2);
         let threads = counts.cpu_nanos.map(|cpu| Q32::ratio(cpu, counts.nanos));
         self.threads = threads.unwrap_or(Q32::ONE).max(Q32::ONE);
-        // One that answers nothing is not late.
+        // A service that answers nothing is not late.
         self.late = program.wish.objective.filter(|_| counts.answered > 0).map(|objective| {
             let allowed = Q32::from_int(100).raw().saturating_sub(objective.percentile.raw()) / 100;
             (Q32::ratio(counts.late, counts.answered), Q32::from_raw(allowed))
         });
-        // Seven of ten.
+        // At least seven of ten references miss.
         let is_streaming = counts.references > 0
             && u128::from(counts.misses) * 10 >= u128::from(counts.references) * 7;
         self.rank = match (LimitRank::allows(program), program.wish.best_effort) {
@@ -193,17 +196,17 @@ impl BusUser {
         };
     }
 
-    /// Whether what it moved in the last span is known.
+    /// Whether its traffic in the last span is known.
     pub(super) const fn is_known(&self) -> bool {
         self.speed.is_some() && !self.was_lacking
     }
 
-    /// Whether nothing was counted for long.
+    /// Whether nothing was counted for more than [`SILENT`] spans.
     pub(super) const fn is_silent(&self) -> bool {
         self.silent > SILENT
     }
 
-    /// A step begins: remembers how it did before.
+    /// Begins a step: saves the measurements from before it.
     pub(super) fn begin_trial(&mut self) {
         (self.traffic_before, self.speed_before) = (self.traffic, self.speed);
         self.late_before = self.late;
@@ -212,25 +215,25 @@ impl BusUser {
         }
     }
 
-    /// The step is taken back: it is again as it was before.
+    /// Undoes a step: restores the measurements from before it.
     pub(super) const fn undo_trial(&mut self) {
         (self.traffic, self.speed) = (self.traffic_before, self.speed_before);
         self.late = self.late_before;
     }
 
-    /// Bytes per second of each of its threads that run.
+    /// Bytes per second for each of its running threads.
     pub(super) fn traffic_per_thread(&self) -> u64 {
         let threads = u128::from(self.threads.raw().max(1));
         u64::try_from((u128::from(self.traffic) << 32) / threads).unwrap_or(u64::MAX)
     }
 
-    /// Its traffic, less for a program that counts for more.
+    /// Its traffic, divided by its importance.
     pub(super) fn weighted_traffic(&self) -> u64 {
         self.traffic / u64::from(self.importance.max(1))
     }
 
-    /// The next lower level that it may feel; `None` if there is none. `unfelt` is the traffic of a
-    /// thread that a level did not slow.
+    /// The next lower level that it may feel; `None` if there is none. `unfelt` has, by level, the
+    /// traffic of a thread that the level did not slow.
     pub(super) fn next_level(
         &self,
         lever: BandwidthLever,
@@ -240,7 +243,7 @@ impl BusUser {
         let from = self.limit.unwrap_or(lever.most);
         let unit = match (lever.unit, lever.scope) {
             (BandwidthUnit::Percent, LimitScope::Core) => {
-                // Which levels differ is not known: steps may have the effect of their neighbour.
+                // Neighbouring levels may have the same effect, and it is not known which do.
                 let thread = self.traffic_per_thread();
                 let mut next = lever.below(from)?;
                 while unfelt.iter().any(|&(level, most)| level == next && thread <= most) {
@@ -251,7 +254,7 @@ impl BusUser {
             (BandwidthUnit::Percent, LimitScope::Class) => capacity / 100,
             (unit, _) => unit.bytes_per_second(BandwidthLevel::new(1)?)?,
         };
-        // An eighth less than it moves.
+        // An eighth below its traffic.
         let seven_eighths = (self.traffic - self.traffic / 8) / unit.max(1);
         let below = lever.below(from)?;
         let next = u32::try_from(seven_eighths).map_or(below.get(), |next| next.min(below.get()));
@@ -266,7 +269,7 @@ impl BusUser {
     ) -> Option<BandwidthLevel> {
         let above = match lever.scope {
             LimitScope::Core => lever.above(from)?,
-            // An eighth more.
+            // An eighth above the limit.
             LimitScope::Class => {
                 let more = from.get().saturating_add((from.get() / 8).max(lever.step.get()));
                 BandwidthLevel::new(more.min(lever.most.get()))?
@@ -275,8 +278,8 @@ impl BusUser {
         (above < lever.most).then_some(above)
     }
 
-    /// How much its speed has changed since the step began, in units of 2^-10 of what it was, by
-    /// importance; nothing where that does not count.
+    /// How much its speed has changed since the step began, in units of 2^-10 of what it was, times
+    /// its importance; 0 for best effort, or if a speed is not known.
     pub(super) fn change(&self) -> i64 {
         if self.is_best_effort {
             return 0;
@@ -286,7 +289,7 @@ impl BusUser {
         i64::try_from(share * i128::from(self.importance)).unwrap_or(i64::MAX)
     }
 
-    /// Adds its slowdowns before the step and now to two outcomes; `None` where its speed alone is
+    /// Adds its slowdowns before the step and now to the two outcomes; `None` if its speed alone is
     /// not known.
     pub(super) fn add_to(&self, outcomes: &mut [Outcome; 2]) -> Option<()> {
         let alone = u128::from(self.ipc_alone?.raw()) * u128::from(self.cycles);
@@ -306,8 +309,8 @@ impl BusUser {
         self.late.is_some_and(|(late, allowed)| late > allowed)
     }
 
-    /// Whether it is a service that missed its objective before the step, and misses it no longer,
-    /// or by a tenth less.
+    /// Whether it is a service that missed its objective before the step, and now meets it, or
+    /// misses it by at least a tenth less.
     pub(super) fn is_relieved(&self) -> bool {
         let (Some((before, allowed)), Some((after, _))) = (self.late_before, self.late) else {
             return false;
@@ -315,14 +318,14 @@ impl BusUser {
         before > allowed && (after <= allowed || after.raw() <= before.raw() / 10 * 9)
     }
 
-    /// Whether it is slower than its limit may make it.
+    /// Whether its speed is below the least that a limit may leave it.
     pub(super) fn is_below(&self, floor_percent: u32) -> bool {
         let (Some(unlimited), Some(speed)) = (self.unlimited, self.speed) else { return false };
         u128::from(speed) * 100 < u128::from(unlimited) * u128::from(floor_percent)
     }
 }
 
-/// How many a second, of a number in so many nanoseconds.
+/// The rate per second of `count` events in `nanos` nanoseconds.
 fn per_second(count: u64, nanos: u64) -> u64 {
     let rate = u128::from(count) * 1_000_000_000 / u128::from(nanos.max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)
@@ -336,7 +339,7 @@ mod tests {
 
     use super::*;
 
-    /// A span of a service, with so many late answers of as many.
+    /// A span of a service with `late` late answers.
     fn span(user: &mut BusUser, objective: Option<Objective>, late: u64) {
         let window = Duration::from_millis(500);
         let counters = Counters {
@@ -357,7 +360,7 @@ mod tests {
         user.end_span(&program, false, false);
     }
 
-    /// A service that answers nothing, or has no objective any more, needs no help.
+    /// A service that answers nothing, or no longer has an objective, is not late.
     #[test]
     fn a_service_is_late_while_its_answers_are() {
         let slo = Duration::from_millis(2);

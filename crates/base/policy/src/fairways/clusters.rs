@@ -1,5 +1,5 @@
-//! How a cluster fares with every number of ways: by the occupancy sweep of the published model
-//! (LFOC §3), once for each set of programs, way by way as far as it matters.
+//! The outcome of a cluster with every number of ways, by the occupancy sweep of the published
+//! model (LFOC §3). It is computed once for each set of programs, way by way, as far as needed.
 
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -8,38 +8,38 @@ use super::objective::Outcome;
 use super::program::{SharingProgram, members};
 use super::sweep::{PressedCurves, SweptProgram};
 
-/// Programs that may be searched: a set of them is a word, bit `i` for program `i`.
+/// The most programs that can be searched: a set of them is a word, bit `i` for program `i`.
 pub(crate) const MOST_PROGRAMS: usize = 64;
 
 /// The outcomes of sets of programs. Its memory is reused from decision to decision.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clusters {
     programs: Vec<SharingProgram>,
-    /// The most that they let the smallest slowdown of a plan be.
+    /// The most that the smallest slowdown of any plan can be.
     ceiling: u64,
     ways: u32,
     curves: PressedCurves,
     rows: Vec<EvaluatedSet>,
     /// Outcomes at `[row * ways + w - 1]`, as far as the set is evaluated: the largest slowdown,
-    /// which is read most, and the smallest with the throughput.
+    /// which is read most often, then the smallest one with the throughput.
     largest: Vec<u64>,
     others: Vec<[u64; 2]>,
     /// The ways that each member of each set occupies, after the last evaluated one.
     occupancies: Vec<u64>,
-    /// A table of rows by their sets, with open addresses; `u32::MAX` is free.
+    /// A hash table with open addressing, from sets to rows; `u32::MAX` is free.
     places: Vec<u32>,
-    /// The programs of the set at hand.
+    /// The programs of the set that is being evaluated.
     swept: Vec<SweptProgram>,
 }
 
-/// A set of programs, which is evaluated way by way, as far as divisions ask.
+/// A set of programs, evaluated way by way, as far as divisions need.
 #[derive(Clone, Copy, Debug)]
 struct EvaluatedSet {
     set: u64,
-    /// The fewest ways with which it, and with which any more, keeps what is promised to its
-    /// programs; more than there are if it never does.
+    /// The fewest ways with which, and with any more, it keeps the promises to its programs; more
+    /// than the cache has if it never does.
     least: u32,
-    /// The ways up to which it is evaluated.
+    /// The number of ways up to which it is evaluated.
     evaluated: u32,
     /// Where the occupancies of its members begin.
     first: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Row(u32);
 const FREE: u32 = u32::MAX;
 
 impl Clusters {
-    /// Begins with these programs, all of whose curves are of this many ways.
+    /// Starts again with these programs, whose curves all have this many ways.
     pub(crate) fn restart(&mut self, ways: u32, programs: impl Iterator<Item = SharingProgram>) {
         self.ways = ways;
         self.programs.clear();
@@ -66,12 +66,12 @@ impl Clusters {
         self.places.fill(FREE);
     }
 
-    /// The fewest ways of a set, given the least that a cluster may have.
+    /// The fewest ways that a set may have, if a cluster has at least `least_ways`.
     pub(crate) fn least(&self, Row(row): Row, least_ways: u32) -> u32 {
         self.rows[row as usize].least.max(least_ways)
     }
 
-    /// Whether a set is not evaluated with any number of ways.
+    /// Whether a set is not evaluated for any number of ways yet.
     pub(crate) fn is_new(&self, Row(row): Row) -> bool {
         self.rows[row as usize].evaluated == 0
     }
@@ -81,20 +81,20 @@ impl Clusters {
         self.ceiling
     }
 
-    /// The least that each program occupies if it is no slower than this, in units of 2^-32, where
-    /// that counts; more than all ways if it is always slower.
+    /// The least that each program must occupy to be no slower than this, in units of 2^-32, if its
+    /// slowdown counts; more than all ways if it is always slower.
     pub(crate) fn least_occupancies(&self, slowest: u64) -> impl Iterator<Item = u64> {
         self.programs.iter().map(move |program| program.least_occupancy(slowest))
     }
 
-    /// The outcome of a set with some ways, at least one, with which it is evaluated.
+    /// The outcome of a set with some ways, at least one, for which it is evaluated.
     pub(crate) fn outcome(&self, row: Row, ways: u32) -> Outcome {
         let place = self.place(row, ways);
         let [smallest, stp] = self.others[place];
         Outcome { largest: self.largest[place], smallest, stp }
     }
 
-    /// The largest slowdown of a set with some ways with which it is evaluated.
+    /// The largest slowdown of a set with a number of ways for which it is evaluated.
     pub(crate) fn largest(&self, row: Row, ways: u32) -> u64 {
         self.largest[self.place(row, ways)]
     }
@@ -127,7 +127,7 @@ impl Clusters {
         (self.largest(row, reached) <= slowest).then_some(reached)
     }
 
-    /// The most that the smallest slowdown of a set is with these numbers of ways; 0 with none.
+    /// An upper bound on the smallest slowdown of a set with these numbers of ways; 0 for none.
     pub(crate) fn most_smallest(&mut self, row: Row, ways: RangeInclusive<u32>) -> u64 {
         let (first, last) = ways.into_inner();
         self.evaluate(row, last);
@@ -147,7 +147,7 @@ impl Clusters {
         Row(self.places[place])
     }
 
-    /// Where a set is in the table, or where it belongs.
+    /// Where the table has a set, or has room for it.
     fn find(&self, set: u64) -> usize {
         let mask = self.places.len() - 1;
         // Fibonacci hashing: the high bits of the product are well mixed.
@@ -169,7 +169,7 @@ impl Clusters {
         }
     }
 
-    /// Adds a set, which is evaluated at once only where that shows what keeps a promise.
+    /// Adds a set. It is evaluated at once only if that is needed to know what keeps a promise.
     fn add(&mut self, set: u64) {
         let row = self.rows.len();
         let first = self.occupancies.len();
@@ -195,8 +195,8 @@ impl Clusters {
         self.programs[program].add_to(outcome, slowdown);
     }
 
-    /// The slowdown of each program of a set with this number of ways, and the ways that it
-    /// occupies, both in units of 2^-32.
+    /// Calls `each` for each program of a set with this number of ways: its slowdown and its
+    /// occupancy, both in units of 2^-32.
     pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {
         let Self { curves, swept, .. } = self;
         curves.gather(set, core::iter::repeat(0), swept);
@@ -208,7 +208,7 @@ impl Clusters {
         }
     }
 
-    /// The outcome of a plan: sets, and the ways of each.
+    /// The outcome of a plan, given as sets and the ways of each.
     pub(crate) fn outcome_of(
         &mut self,
         plan: impl Iterator<Item = (u64, u32)>,
@@ -233,8 +233,8 @@ impl Clusters {
         }
     }
 
-    /// Evaluates a set up to the first of these numbers of ways with which no program is slower
-    /// than this, or to the last of them. It is not evaluated up to the first.
+    /// Evaluates a set up to the first number of ways in the range with which no program is slower
+    /// than this, or to the last of them. It is not evaluated yet for the first.
     fn evaluate_until(&mut self, Row(row): Row, ways: RangeInclusive<u32>, slowest: u64) {
         let place = row as usize * self.ways as usize;
         let Self { programs, curves, rows, swept, largest, others, occupancies, .. } = self;
@@ -286,8 +286,8 @@ mod tests {
         Curve::new(values.map(Q32::from_int)).unwrap()
     }
 
-    /// Two programs that share evenly: the first is as fast as its promise demands from four ways
-    /// on, with two of which it would be so alone.
+    /// Two programs that share evenly: the first keeps its promise from four ways on; alone, two
+    /// would suffice.
     #[test]
     fn a_promise_demands_ways_of_its_set() {
         let mut clusters = Clusters::default();
@@ -317,7 +317,7 @@ mod tests {
         clusters.restart(2, programs.into_iter());
         let [first, both] = [0b01, 0b11].map(|set| clusters.row(set));
         clusters.evaluate(first, 2);
-        // A set is evaluated as far as it has to be, and later further.
+        // A set is evaluated only as far as needed, and further later.
         assert_eq!(clusters.fewest(both, 1..=2, 12 << 32), Some(1));
         assert_eq!(clusters.fewest(both, 1..=1, 8 << 32), None);
         assert_eq!(clusters.fewest(both, 1..=2, 8 << 32), Some(2));
@@ -328,7 +328,7 @@ mod tests {
             })
         };
         assert_eq!(slowdowns(first), [(4, 4), (2, 2)]);
-        // Below one way, curves go on along their first two values: 5 and 11.5.
+        // Below one way, curves continue the line through their first two values: 5 and 11.5.
         assert_eq!(slowdowns(both), [(11, 5), (8, 4)]);
         assert_eq!((clusters.row(0b11), clusters.rows.len()), (both, 2));
     }

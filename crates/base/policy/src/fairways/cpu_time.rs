@@ -1,17 +1,17 @@
-//! CPU time for what the ways leave unfair, on a machine that lets policies order turns.
+//! CPU time makes up for unfairness that ways can't remove, on a machine where policies set the
+//! length of turns.
 //!
-//! A program's slowdown is its CPI over its CPI alone with the whole cache, by its profile. Its
-//! fair CPI is the one with the slowdown that all programs are to have in common: a program that is
-//! slower gets longer turns, one that is faster shorter ones. So all make the same progress for
-//! their share of the CPUs. The difference is exchanged with best-effort threads, as by
-//! `cache-fair` (§4.2, §5.4).
+//! A program's slowdown is its CPI divided by its CPI alone with the whole cache, by its profile.
+//! Its fair CPI is the one at which it has the common slowdown of all programs: slower programs get
+//! longer turns, faster ones shorter turns, so that all make the same progress for their share of
+//! the CPUs. The difference is exchanged with best-effort threads, as by `cache-fair` (§4.2, §5.4).
 //!
-//! The common slowdown is the one at which best-effort threads give as much as their bound lets
-//! them, but none below that of the fastest program: that would cost them time and make nothing
-//! fairer. Beyond their bound, the time comes from the programs that are faster.
+//! The common slowdown is the one at which best-effort threads give as much time as their bound
+//! allows, but at least the slowdown of the fastest program: a lower one would cost best-effort
+//! threads time without being fairer. Beyond the bound, the time comes from the faster programs.
 //!
-//! A program with promised ways gives back only what it was given too much. Nothing is adjusted
-//! for one without a profile (decision Fairways 4), nor for a service with an objective.
+//! A program with promised ways gives back only time that it had in excess. Programs without a
+//! profile (decision Fairways 4) and services with an objective are not adjusted.
 
 use alloc::vec::Vec;
 
@@ -23,45 +23,45 @@ use super::parameters::Parameters;
 use crate::cache_fair::{self, Account, Exchange, Role};
 use crate::program::RunningProgram;
 
-/// Slowdowns are of about so many spans of `normal_window`.
+/// A slowdown is the mean of roughly this many spans of `normal_window`.
 const REMEMBERED: u64 = 16;
 
-/// No slowdown counts as more, so that sums do not overflow.
+/// The cap on a slowdown, so that sums do not overflow.
 const MOST_SLOWDOWN: u64 = 1 << 60;
 
-/// A program whose progress is to be as large as that of the others.
+/// A program whose progress is to equal that of the others.
 #[derive(Clone, Copy, Debug)]
 struct PacedProgram {
     app: AppId,
-    /// Cycles and instructions: of the span at hand, and of the last ones together.
+    /// Cycles and instructions: of the current span, and of the last ones together.
     span: [u64; 2],
     recent: [u64; 2],
-    /// Its slowdown in the last spans, in units of 2^-32; `None` where it is not known.
+    /// Its slowdown in the last spans, in units of 2^-32; `None` if it is not known.
     slowdown: Option<u64>,
     is_promised: bool,
 }
 
-/// CPU time as a lever beside ways and bandwidth.
+/// CPU time as a lever, beside ways and bandwidth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CpuTime {
-    /// `None` where no turns are ordered.
+    /// `None` if the policy sets no turns.
     cpus: Option<Cpus>,
     exchange: Exchange<()>,
     programs: Vec<PacedProgram>,
-    /// The slowdown that programs are to have in common; `None` where none is known.
+    /// The common slowdown; `None` if no slowdown is known.
     common: Option<u64>,
-    /// When the span at hand ends.
+    /// The end of the current span.
     span_end: Time,
 }
 
-/// The part of a program in the exchange.
+/// A program's role in the exchange of CPU time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExchangePart {
     Paced,
     BestEffort,
 }
 
-/// A program's part; `None` for a service, whose latencies decide.
+/// A program's role; `None` for a service, which its latencies control.
 const fn part(program: &RunningProgram) -> Option<ExchangePart> {
     if program.wish.objective.is_some() {
         return None;
@@ -78,7 +78,7 @@ impl PacedProgram {
         Self { app, span: [0; 2], recent: [0; 2], slowdown: None, is_promised: false }
     }
 
-    /// Ends a span of a program that has this IPC alone.
+    /// Ends a span of a program whose IPC alone is this.
     fn end_span(&mut self, ipc_alone: Option<Q32>) {
         for (recent, span) in self.recent.iter_mut().zip(&mut self.span) {
             *recent = (*recent - *recent / REMEMBERED).saturating_add(core::mem::take(span));
@@ -90,8 +90,8 @@ impl PacedProgram {
             .map(|alone| Q32::ratio(alone.raw(), ipc).raw().clamp(1, MOST_SLOWDOWN));
     }
 
-    /// The slowdown that is to become `common`: one with promised ways is never ahead, and one that
-    /// is not known neither ahead nor behind.
+    /// The slowdown to compare with `common`. A program with promised ways is never ahead; a
+    /// program whose slowdown is not known is neither ahead nor behind.
     fn evened(&self, common: u64) -> u64 {
         match self.slowdown {
             Some(slowdown) if self.is_promised => slowdown.max(common),
@@ -101,13 +101,14 @@ impl PacedProgram {
     }
 }
 
-/// The slowdown that all are to have in common if best-effort threads give `budget` hundredths of a
-/// thread's time; `None` without a bound. `None` if no slowdown is known.
+/// The common slowdown if best-effort threads give `budget` hundredths of a thread's time (`None`:
+/// without a bound). Returns `None` if no slowdown is known.
 fn common_slowdown(programs: &[PacedProgram], budget: Option<u64>) -> Option<u64> {
     let known = programs.iter().filter_map(|one| one.slowdown);
     let (mut low, mut high) = (known.clone().min()?, known.max()?);
     let Some(budget) = budget else { return Some(low) };
-    // The least at which they need no more time than they have and what best-effort threads give.
+    // The least slowdown at which programs need no more than their own time and that of best-effort
+    // threads.
     while low < high {
         let common = low + (high - low) / 2;
         let (mut needed, mut available) = (0u128, u128::from(budget) * u128::from(common));
@@ -121,7 +122,7 @@ fn common_slowdown(programs: &[PacedProgram], budget: Option<u64>) -> Option<u64
 }
 
 impl CpuTime {
-    /// Whether turns are ordered.
+    /// Whether the policy sets turns.
     const fn is_on(&self) -> bool {
         self.cpus.is_some()
     }
@@ -154,7 +155,7 @@ impl CpuTime {
         }
     }
 
-    /// A program whose threads have another part than before, or that has ended.
+    /// A program that has ended, or whose threads have another role than before.
     fn misplaced(&self, programs: &[RunningProgram]) -> Option<AppId> {
         let mut all = self.exchange.threads.iter();
         let found = all.find(|(id, thread)| {
@@ -180,18 +181,18 @@ impl CpuTime {
         self.programs.iter_mut().for_each(|one| *one = PacedProgram::new(one.app));
     }
 
-    /// Adds a window, and settles the CPU time that its program had.
+    /// Adds a window, and accounts for the CPU time of its program.
     fn add(&mut self, sample: &Sample) {
         let Some(program) = self.programs.iter_mut().find(|one| one.app == sample.app) else {
             return;
         };
         let counted = sample.counters.cycles.zip(sample.counters.instructions);
-        // A program that waited for its turn shows nothing.
+        // A program that waited for its turn counted nothing useful.
         if counted.is_some_and(|(cycles, instructions)| cycles == 0 || instructions == 0) {
             return;
         }
         let common = self.common.filter(|_| self.exchange.has_best_effort());
-        // As far as in `cache-fair`.
+        // The same bound as in `cache-fair`.
         let most_debt = cache_fair::Parameters::default().most_debt;
         let most = self.exchange.quantum() * i128::from(most_debt);
         let slowdown = program.evened(common.unwrap_or(1));
@@ -213,7 +214,7 @@ impl CpuTime {
         }
     }
 
-    /// The common slowdown, by the last spans.
+    /// Computes the common slowdown from the last spans.
     fn set_common(&mut self, penalty_limit: u32) {
         let threads = self.exchange.threads.values();
         let best_effort = threads.filter(|thread| thread.is_best_effort()).count() as u64;
@@ -308,12 +309,12 @@ mod tests {
         assert_eq!(common(&[], Some(10)), 0);
     }
 
-    /// It keeps its share, so that the others even out among themselves.
+    /// It keeps its share; the others even out among themselves.
     #[test]
     fn a_promised_program_gives_nothing_and_an_unknown_one_does_not_count() {
         assert_eq!(common(&[(110, true), (120, false), (180, false)], Some(0)), 150);
         assert_eq!(common(&[(0, false), (120, false), (180, false)], Some(0)), 150);
-        // One that is behind gets time as any other.
+        // If it is behind, it gets time like any other.
         assert_eq!(common(&[(180, true), (120, false)], Some(0)), 150);
         assert_eq!(common(&[(0, false), (0, true)], Some(10)), 0);
     }

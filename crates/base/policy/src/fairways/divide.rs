@@ -1,34 +1,34 @@
-//! Dividing the ways among given clusters: each gets what it needs if the plan is to beat another
-//! one, the slowest gets the next way, then single ways are traded while that helps.
+//! Divides the ways among given clusters: each gets what it needs for the plan to beat another one,
+//! the slowest gets the next way, then single ways are traded as long as that helps.
 
 use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
 use super::objective::{Aim, Outcome};
 
-/// What a plan may have.
+/// The limits of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Clusters at most.
+    /// The most clusters.
     pub(crate) clusters: usize,
-    /// Ways in all.
+    /// The ways of the cache.
     pub(crate) ways: u32,
-    /// Ways of a cluster at least.
+    /// The fewest ways of a cluster.
     pub(crate) least_ways: u32,
-    /// Divisions that are tried at most, after which the best so far is the answer.
+    /// The most divisions to try; after that, the best so far is used.
     pub(crate) trials: u32,
 }
 
-/// The ways of each cluster, and the memory that they are found in.
+/// The ways of each cluster, and working memory to find them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
     ways: Vec<u32>,
-    /// The ways of a division that is compared with it.
+    /// The ways of another division to compare.
     improved: Vec<u32>,
-    /// The fewest ways of each cluster in the divisions that matter.
+    /// The fewest ways of each cluster in any division that could be better.
     fewest: Vec<u32>,
-    /// The best sum of the first clusters for each number of ways, and the ways of the last of
-    /// them.
+    /// The best sum of the first clusters for each number of ways, and how many ways the last of
+    /// them has then.
     best: Vec<(u64, u32)>,
 }
 
@@ -38,8 +38,8 @@ impl Division {
         &self.ways
     }
 
-    /// Divides the ways among the clusters of these rows. Each gets the least ways, and what was
-    /// promised to its programs; if there are not enough for that, a promise is broken.
+    /// Divides the ways among the clusters of these rows. Each gets the least ways and those
+    /// promised to its programs; if the cache has too few, a promise is broken.
     pub(crate) fn divide(
         &mut self,
         aim: Aim,
@@ -66,11 +66,11 @@ impl Division {
         trade(&mut self.ways, aim, all)
     }
 
-    /// Divides the ways among the clusters of these rows, of which each needs these fewest ways, or
-    /// more; the smallest slowdown of all is at most the ceiling.
+    /// Divides the ways among the clusters of these rows. Each needs at least its fewest ways; the
+    /// smallest slowdown of all is at most the ceiling.
     ///
-    /// `None` if that is no better than the outcome to beat, which bounds often show before any way
-    /// is divided or traded; the ways are void then.
+    /// `None` if the result does not beat `to_beat`, which bounds often show before any way is
+    /// divided or traded; the ways are then void.
     pub(crate) fn divide_beyond(
         &mut self,
         aim: Aim,
@@ -106,8 +106,9 @@ impl Division {
         aim.is_better(&traded, to_beat).then_some(traded)
     }
 
-    /// Raises the fewest ways of each cluster to those that every division has that beats an
-    /// outcome; a bound on these divisions, and the ways that are left. `None` if there is none.
+    /// Raises the fewest ways of each cluster to those that it has in every division that beats an
+    /// outcome. Returns a bound on these divisions, and the ways that are left; `None` if there is
+    /// none.
     fn raise(
         &mut self,
         aim: Aim,
@@ -118,7 +119,7 @@ impl Division {
     ) -> Option<(Outcome, u32)> {
         loop {
             let slowest = aim.most_slowdown(to_beat, smallest);
-            // Clusters that no plan had before come last: the others may leave too few ways.
+            // New clusters come last: the others may already leave too few ways.
             for is_new in [false, true] {
                 for (&row, fewest) in rows.iter().zip(&mut self.fewest) {
                     if clusters.is_new(row) == is_new {
@@ -139,8 +140,8 @@ impl Division {
         }
     }
 
-    /// A bound on the outcomes of divisions in which each cluster has its fewest ways, and of those
-    /// to spare any number.
+    /// A bound on the outcomes of all divisions in which each cluster has its fewest ways and any
+    /// number of the spare ones.
     fn bound(&self, clusters: &mut Clusters, rows: &[Row], spare: u32) -> Outcome {
         let mut bound = Outcome::NONE;
         for (&row, &fewest) in rows.iter().zip(&self.fewest) {
@@ -154,8 +155,8 @@ impl Division {
         bound
     }
 
-    /// Trades ways from those of a plan on, and keeps what was divided last, whose outcome is
-    /// given, where that is no worse.
+    /// Trades ways, starting from a plan's; keeps the previous division, whose outcome is given, if
+    /// that is no worse.
     pub(crate) fn improve(
         &mut self,
         aim: Aim,
@@ -179,9 +180,9 @@ impl Division {
     }
 }
 
-/// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no cluster
-/// gains from so go to the slowest, too. Returns the largest slowdown before the latter: no
-/// division has a smaller one, as each way given out until then was needed for that.
+/// Gives the slowest cluster as many ways as it takes to make it faster; if all the rest would not
+/// make it faster, it gets the rest. Returns the largest slowdown before that: no division has a
+/// smaller one, as each way given until then was needed for it.
 fn give_to_the_slowest(ways: &mut Vec<u32>, clusters: Rows<'_>, mut free: u32) -> u64 {
     ways.clear();
     ways.extend_from_slice(clusters.fewest);
@@ -191,7 +192,7 @@ fn give_to_the_slowest(ways: &mut Vec<u32>, clusters: Rows<'_>, mut free: u32) -
         });
         let Some(slowest) = slowest else { return 0 };
         let here = clusters.at(slowest, ways[slowest]).largest;
-        // Past a plateau, if the ways reach so far.
+        // Look past a plateau, if there are enough ways.
         let more =
             (1..=free).find(|more| clusters.at(slowest, ways[slowest] + more).largest < here);
         let Some(more) = more else {
@@ -203,7 +204,7 @@ fn give_to_the_slowest(ways: &mut Vec<u32>, clusters: Rows<'_>, mut free: u32) -
     }
 }
 
-/// Divides for the largest sum: of each cluster with every number of ways, one after another.
+/// Divides for the largest sum, adding one cluster after another, with every number of ways.
 fn divide_for_sum(ways: &mut Vec<u32>, best: &mut Vec<(u64, u32)>, clusters: Rows<'_>, total: u32) {
     let width = total as usize + 1;
     best.clear();
@@ -238,7 +239,7 @@ fn divide_for_sum(ways: &mut Vec<u32>, best: &mut Vec<(u64, u32)>, clusters: Row
     }
 }
 
-/// Moves single ways between clusters as long as the outcome gets better; the outcome.
+/// Moves single ways between clusters as long as that improves the outcome; returns the outcome.
 fn trade(ways: &mut [u32], aim: Aim, clusters: Rows<'_>) -> Outcome {
     let mut outcome = clusters.sum(ways);
     loop {
@@ -248,7 +249,7 @@ fn trade(ways: &mut [u32], aim: Aim, clusters: Rows<'_>) -> Outcome {
             let is_slowest = clusters.at(taker, ways[taker]).largest == outcome.largest;
             for giver in 0..clusters.rows.len() {
                 let gives = clusters.at(giver, ways[giver]);
-                // Otherwise neither the largest nor the smallest slowdown is another one.
+                // Otherwise neither the largest nor the smallest slowdown changes.
                 let changes =
                     aim.weighs_throughput() || is_slowest || gives.smallest == outcome.smallest;
                 if !changes || giver == taker || ways[giver] <= clusters.fewest[giver] {
@@ -280,7 +281,7 @@ fn trade(ways: &mut [u32], aim: Aim, clusters: Rows<'_>) -> Outcome {
 }
 
 /// The three largest and the three smallest slowdowns, each with its cluster: enough to know the
-/// extremes of all clusters but two.
+/// extremes without any two clusters.
 struct Extremes {
     largest: [(u64, usize); 3],
     smallest: [(u64, usize); 3],
@@ -304,7 +305,7 @@ impl Extremes {
         Self { largest, smallest }
     }
 
-    /// The slowdowns of all clusters but these two, at a throughput that is as good as any.
+    /// The outcome of all clusters but these two, with the best possible throughput.
     fn without(&self, two: [usize; 2]) -> Outcome {
         let largest = self.largest.iter().find(|(_, cluster)| !two.contains(cluster));
         let smallest = self.smallest.iter().find(|(_, cluster)| !two.contains(cluster));

@@ -1,10 +1,11 @@
-//! A plan is judged by what happened: by what its programs did under it, beside what they did under
-//! the plan before it, in the same phases.
+//! Judges a plan by its effect: how its programs ran under it, compared with the plan before it, in
+//! the same phases.
 //!
-//! A slowdown is measured: cycles per instruction over the least that a program is known to take.
-//! A plan that made things worse is taken back. Where the plan at hand is not clearly fairer than
-//! no partitioning, that is tried, once for the phases that programs are in; the better one stays.
-//! What a plan promised in vain is what estimates are off by: another one must gain as much more.
+//! A slowdown is measured: cycles per instruction divided by the least that the program is known to
+//! take. A plan that made things worse is undone. If the plan is not clearly fairer than no
+//! partitioning, no partitioning is tried, once for each combination of phases; the better one
+//! stays. The part of its promise that a plan did not keep is the error of the estimates: the next
+//! plan must gain that much more.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -21,31 +22,31 @@ use super::sampling::FIRST_NANOS;
 /// How many situations are remembered.
 const MOST_SITUATIONS: usize = 8;
 
-/// Decision periods in which the lines of another plan move, and for which it is measured then.
+/// For how many decision periods lines move after a change of plan, and for how many the new plan
+/// is measured after that.
 const SETTLING: u32 = 1;
 const MEASURED: u32 = 2;
 
-/// A trial takes so many times as long at most: programs may sleep.
+/// A trial lasts at most this many times as long as needed: programs may sleep.
 const PATIENCE: u32 = 4;
 
-/// No partitioning is tried where phases last for this many times as long as that takes.
+/// A trial of no partitioning requires that phases last this many times as long as the trial.
 const LASTING: u32 = 8;
 
-/// A plan that is measured to be better by this much than no partitioning is estimated to be needs
-/// no trial: estimates of that are off by as much as an eighth on the chip, where the lines of
-/// programs that share do not always go as their misses say. Once it was tried, twice as much as
-/// the estimate was off by is enough, but for less than this no trial shows it to be right.
+/// A plan whose measured outcome is better by this much than the estimate for no partitioning needs
+/// no trial: on the chip, estimates for shared ways err by up to an eighth. After a trial, twice
+/// its error is enough, but not less than `LEAST_CLEARLY`.
 const CLEARLY: u64 = (1 << 32) / 4;
 const LEAST_CLEARLY: u64 = (1 << 32) / 20;
 
-/// One part in so many of the time may go into trials, beyond the first second.
+/// Trials may take one part in this many of the time, beyond the first second.
 const TRIED_PART: u128 = 100;
 
-/// A program that is faster by more than one part in so many than it was known to be is not in the
-/// phase that it seems to be in.
+/// A program that runs faster than its known best by more than one part in this many is in another
+/// phase than it seems to be in.
 const OTHER_PHASE: u64 = 8;
 
-/// A plan is worse than the one before it if it is by more than what measurements are off by.
+/// A plan is worse than the one before it only if it is by more than this error of measurement.
 const NOISE_PERCENT: u64 = 1;
 
 pub(crate) const TRIED: &str = "a trial of no partitioning: the plan may be no fairer than that";
@@ -55,26 +56,26 @@ pub(crate) const UNSEEN: &str =
     "back to this plan: too little was measured while no partitioning was tried";
 pub(crate) const BETTER: &str = "back to this plan: what was tried after it was worse, as measured";
 
-/// What happened under the plans of late.
+/// What happened under the recent plans.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlanJudge {
     /// The plan in force, and the one before it, if that was in force in the same phases.
     now: JudgedPlan,
     before: JudgedPlan,
     has_before: bool,
-    /// The phases that programs are or were in, the ones at hand first.
+    /// The combinations of phases that programs are or were in, the present one first.
     situations: Vec<Situation>,
-    /// Whether no partitioning is being tried.
+    /// Whether a trial of no partitioning is running.
     pub(crate) is_trial: bool,
-    /// When a trial shows nothing any more.
+    /// When a trial ends at the latest.
     trial_ends: Time,
-    /// Nanoseconds in which it was.
+    /// The total length of trials so far, in nanoseconds.
     tried_nanos: u64,
-    /// What no partitioning was estimated to do before it was tried.
+    /// The estimated outcome of no partitioning, before it was tried.
     estimated: Outcome,
-    /// What estimates of it were off by when it was tried last, in units of 2^-32.
+    /// The error of that estimate in the last trial, in units of 2^-32.
     error: Option<u64>,
-    /// The best of each program, by its phase, and before the plan was made: reused.
+    /// The best IPC of each program by phase, now and before the plan was made; reused.
     best_ipc: Vec<(AppId, u32, Q32)>,
     best_before: Vec<(AppId, u32, Q32)>,
 }
@@ -84,10 +85,10 @@ pub(crate) struct PlanJudge {
 struct JudgedPlan {
     placed: Vec<(AppId, usize)>,
     ways: Vec<u32>,
-    /// From when on windows show what it does; `None` while it is not in force.
+    /// From when on windows show the plan's effect; `None` while it is not in force.
     settled: Option<Time>,
     seen: Vec<SeenProgram>,
-    /// What it was estimated to gain over the plan before, in units of 2^-32.
+    /// The gain over the plan before that was estimated, in units of 2^-32.
     promised: u64,
 }
 
@@ -101,13 +102,13 @@ struct SeenProgram {
     window: Duration,
 }
 
-/// The phases that programs were in, and what became of plans then.
+/// A combination of the programs' phases, and what was learned about plans in it.
 #[derive(Clone, Debug, Default)]
 struct Situation {
     phases: Vec<(AppId, u32)>,
-    /// What estimates are off by, in units of 2^-32.
+    /// The error of estimates, in units of 2^-32.
     doubt: u64,
-    /// Whether no partitioning was tried.
+    /// Whether a trial of no partitioning was made.
     is_tried: bool,
 }
 
@@ -116,7 +117,7 @@ impl JudgedPlan {
         self.placed == placed && self.ways == ways
     }
 
-    /// Adds a window that shows this plan alone.
+    /// Adds a window in which only this plan was in force.
     fn add(&mut self, sample: &Sample, phase: u32) {
         let (Some(cycles), Some(instructions)) =
             (sample.counters.cycles, sample.counters.instructions)
@@ -139,7 +140,7 @@ impl JudgedPlan {
         seen.window = seen.window.saturating_add(sample.window);
     }
 
-    /// What a program took, if it was seen for that long in this phase.
+    /// A program's cycles per instruction, if it was seen for at least this long in this phase.
     fn cpi(&self, (app, phase): (AppId, u32), least: Duration) -> Option<Q32> {
         let seen = self.seen.iter().find(|one| one.app == app && one.phase == phase)?;
         let is_enough = seen.window >= least && seen.instructions > 0;
@@ -148,7 +149,7 @@ impl JudgedPlan {
 }
 
 impl PlanJudge {
-    /// Another plan was made, or the same one after others were in force.
+    /// Handles a new plan, or the same one after others were in force.
     pub(crate) fn plan_made(&mut self, at: Time, p: &Parameters, planner: &Planner) {
         let settled = Some(at.after(p.decision_period.saturating_mul(SETTLING)));
         if !planner.is_by_search() {
@@ -170,7 +171,7 @@ impl PlanJudge {
         self.make_room(planner.placed.len());
     }
 
-    /// Makes room for what is kept of so many programs, as nothing is to be allocated later.
+    /// Reserves memory for this many programs, so that nothing is allocated later.
     fn make_room(&mut self, programs: usize) {
         let Self { now, before, situations, best_ipc, best_before, .. } = self;
         for plan in [now, before] {
@@ -187,7 +188,7 @@ impl PlanJudge {
         }
     }
 
-    /// Windows from now on are not of the plan.
+    /// Windows from now on do not show the plan.
     pub(crate) const fn disturb(&mut self) {
         self.now.settled = None;
     }
@@ -200,8 +201,8 @@ impl PlanJudge {
         }
     }
 
-    /// Brings the phases at hand to the front. If they are others than before, what was measured in
-    /// those says nothing of these. Whether they are the same.
+    /// Moves the present combination of phases to the front, and returns whether it is unchanged.
+    /// If it is not, the measurements of the combination before are dropped.
     fn turn_to(&mut self, p: &Parameters, learners: &[LearnedProgram]) -> bool {
         if self.situations.is_empty() {
             return false;
@@ -222,7 +223,7 @@ impl PlanJudge {
         place == 0
     }
 
-    /// Where the phases at hand are.
+    /// The place of the present combination of phases.
     fn place(&self, p: &Parameters, learners: &[LearnedProgram]) -> Option<usize> {
         self.situations.iter().position(|situation| {
             situation.phases.len() == learners.len()
@@ -237,32 +238,32 @@ impl PlanJudge {
         core::iter::once(&self.now).chain(self.has_before.then_some(&self.before))
     }
 
-    /// What estimates are off by in the phases at hand, in units of 2^-32.
+    /// The error of estimates in the present phases, in units of 2^-32.
     pub(crate) fn doubt(&self, p: &Parameters, learners: &[LearnedProgram]) -> u64 {
         self.place(p, learners).map_or(0, |place| self.situations[place].doubt)
     }
 
-    /// Whether a program was faster than it was known to be before the plan was made.
+    /// Whether a program ran faster than its best before the plan was made.
     fn are_faster_than_known(&self) -> bool {
         self.best_ipc.iter().zip(&self.best_before).any(|((_, _, now), (_, _, before))| {
             now.raw() > before.raw().saturating_add(before.raw() / OTHER_PHASE)
         })
     }
 
-    /// Notes that a plan promised what it did not keep.
+    /// Records the part of its promise that a plan did not keep.
     fn note(&mut self, promised: u64, lost: u64) {
         let situation = &mut self.situations[0];
         situation.doubt = situation.doubt.max(promised.saturating_add(lost));
     }
 }
 
-/// The phase that a program is judged in. Of phases so short that a plan is measured in many of
-/// them, all are one.
+/// The phase in which a program is judged; one for all if its phases are so short that a plan is
+/// measured in many of them.
 pub(crate) fn phase(p: &Parameters, learner: &LearnedProgram) -> u32 {
     learner.phase(p.decision_period.saturating_mul(MEASURED) / 2)
 }
 
-/// How programs fared under a plan, by their cycles per instruction; `None` if one was not seen.
+/// The outcome of a plan by its programs' cycles per instruction; `None` if one was not seen.
 fn outcome(
     objective: Objective,
     planner: &Planner,
@@ -287,7 +288,7 @@ fn outcome(
 }
 
 impl Fairways {
-    /// Judges the plan at hand, if enough was seen of it. Whether another one was made.
+    /// Judges the current plan if enough was seen of it; returns whether another plan was made.
     pub(super) fn judge_plan(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) -> bool {
         let Some(llc) = self.running.llc() else { return false };
         if !self.judge.turn_to(&self.parameters, &self.learners) {
@@ -341,8 +342,8 @@ impl Fairways {
         self.try_no_partitioning(at, &llc, &now, act)
     }
 
-    /// How programs fared under the plan at hand and the one before it; `None` if a program is not
-    /// known yet.
+    /// The outcome under the current plan and the one before it; `None` if a program is not known
+    /// yet.
     fn measured(&mut self, llc: &Llc) -> Option<[Option<Outcome>; 2]> {
         let Self { learners, planner, judge, parameters: p, running, .. } = self;
         if learners.len() != running.programs().len() {
@@ -356,7 +357,7 @@ impl Fairways {
             }
             let best = p.reference.ipc(&learner.profile.as_ref()?.ipc, llc.ways);
             let here = (learner.app, phase(p, learner));
-            // A program that was faster than by its curves has a better best.
+            // If a program ran faster than its curves say, its best is that.
             let faster = judge.plans().filter_map(|plan| plan.cpi(here, least));
             let faster = faster.map(|cpi| Q32::ratio(1 << 32, cpi.raw().max(1)));
             let best = faster.fold(best, Q32::max);
@@ -367,8 +368,8 @@ impl Fairways {
         Some([plans.next().flatten(), plans.next().flatten()])
     }
 
-    /// Tries no partitioning, unless the plan is clearly better, or that would take too much of the
-    /// time, or of a phase.
+    /// Tries no partitioning, unless the plan is clearly better, or the trial would take too much
+    /// time or too much of a phase.
     fn try_no_partitioning(
         &mut self,
         at: Time,
@@ -411,7 +412,7 @@ impl Fairways {
         true
     }
 
-    /// Goes back to the plan before.
+    /// Returns to the plan before.
     fn take_back(
         &mut self,
         at: Time,

@@ -1,4 +1,4 @@
-//! The plan before: whether it can stay, and whether another one is worth its cost.
+//! The plan before: whether it can stay, and whether a new one is worth its cost.
 
 use super::divide::Limits;
 use super::objective::{Gain, Outcome};
@@ -7,8 +7,8 @@ use super::planner::{Outlook, Planner};
 use super::search::first;
 
 impl Planner {
-    /// Brings the plan before up to date: programs that are gone leave it, and the largest cluster
-    /// gets the ways of clusters that have none left. Whether it is a plan of all known programs.
+    /// Brings the plan before up to date: removes programs that ended, and gives the ways of empty
+    /// clusters to the largest cluster. Returns whether it has all known programs.
     pub(super) fn follow(&mut self, limits: Limits) -> bool {
         let Self { known, placed, planned_ways, planned_sets, .. } = self;
         planned_sets.clear();
@@ -37,8 +37,8 @@ impl Planner {
             && planned_ways.iter().all(|&ways| ways >= limits.least_ways)
     }
 
-    /// Whether one cluster of all programs is about as good as the search's plan. Estimates are off
-    /// by more than a quarter of what a plan must gain if every line moves.
+    /// Whether one cluster of all programs is about as good as the search's plan. Estimates err by
+    /// more than a quarter of what a plan must gain if every line moves.
     pub(super) fn needs_no_clusters(&mut self, p: &Parameters, limits: Limits) -> bool {
         let Self { clusters, search, .. } = self;
         let best = search.best_sets().iter().copied().zip(search.best_ways().iter().copied());
@@ -49,14 +49,14 @@ impl Planner {
         })
     }
 
-    /// How one cluster of all programs would fare; `None` if it would break a promise.
+    /// The outcome of one cluster of all programs; `None` if that breaks a promise.
     fn one_cluster(&mut self, limits: Limits) -> Option<Outcome> {
         let all = (first(self.known.len()), limits.ways);
         let whole = self.clusters.outcome_of([all].into_iter(), limits.least_ways);
         (whole != Outcome::BROKEN).then_some(whole)
     }
 
-    /// How one cluster of all programs would fare, and what the plan gains over it.
+    /// The outcome of one cluster of all programs, and what the plan gains over it.
     pub(super) fn gain_over_one_cluster(
         &mut self,
         p: &Parameters,
@@ -68,8 +68,8 @@ impl Planner {
         Some((whole, p.objective.gain(&whole, &planned)))
     }
 
-    /// What the search's plan gains over the plan before, if that is worth the lines that move, or
-    /// they are of no account, beyond what estimates are off by.
+    /// What the search's plan gains over the plan before, beyond the error of estimates, if that is
+    /// worth the lines that move, or their cost does not matter.
     pub(super) fn gain(&mut self, p: &Parameters, limits: Limits, outlook: &Outlook) -> Gain {
         let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
         lines.clear();
@@ -99,9 +99,9 @@ impl Planner {
             return by_most;
         }
         let moved: u64 = lines.iter().map(|[before, after]| after.saturating_sub(*before)).sum();
-        // Estimates are off by as much as half of what a plan must gain if every line moves.
+        // Estimates err by up to half of what a plan must gain if every line moves.
         let moved = moved.max(u64::from(limits.ways) << 31);
-        // What it gains, it gains as long as it lasts; what it costs, it costs once.
+        // The gain lasts as long as the plan; the cost is paid once.
         let gain = (u128::from(share) * 100 * u128::from(limits.ways))
             .saturating_mul(outlook.lasts.as_millis());
         if gain >= u128::from(p.move_cost_percent) * u128::from(moved) * 1000 {

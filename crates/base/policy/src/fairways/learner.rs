@@ -1,4 +1,4 @@
-//! A program that started without a profile: its curves are what was observed of it.
+//! A program without a profile: its curves come from observation.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -9,16 +9,16 @@ use super::observed::Observed;
 use super::phases::ObservedPhases;
 use super::rates::ObservedRates;
 
-/// Lines that move in a window beyond this, in ways, blur what it shows.
+/// If the occupancy changes by more than this in a window, in ways, the window is not used.
 const BLURRED: u64 = 2 << 32;
 
-/// Lines that move in a window up to this, in ways, are hardly any.
+/// An occupancy that changes by at most this in a window, in ways, is steady.
 const STEADY: u64 = (1 << 32) / 32;
 
 /// Stands for all phases of a program together.
 pub(crate) const ALL_PHASES: u32 = u32::MAX;
 
-/// No program occupies more; sums of occupancies have room then.
+/// The largest occupancy, so that sums of occupancies do not overflow.
 const MOST: Q32 = Q32::from_raw((MAX_WAYS as u64) << 32);
 
 /// The curves of a program that does not use the cache.
@@ -40,35 +40,35 @@ pub(crate) struct LearnedProgram {
     phases: ObservedPhases,
     /// Its occupancy when its last window ended.
     pub(crate) occupancy: Option<Q32>,
-    /// Whether its occupancy was ever read: one that is missing then is not known.
+    /// Whether its occupancy was ever read; if so, a missing reading means unknown.
     was_read: bool,
-    /// The mean of its windows while what was read of its occupancy was not all: it ran before it
-    /// was monitored.
+    /// The mean of its windows in which only a lower bound on its occupancy is known, because it
+    /// ran before it was monitored.
     of_unknown_size: Option<ObservedRates>,
-    /// Whether hardly a line moved in that window.
+    /// Whether its occupancy hardly changed in that window.
     is_steady: bool,
     /// Short windows that are still to come after its start.
     pub(crate) first_windows: u32,
     /// Short windows after its start in which it did not run.
     pub(crate) idle_windows: u32,
-    /// Decisions until it may be sampled again, and samplings in a row that were given up.
+    /// The decisions until it may be sampled again, and how many samplings in a row were given up.
     pub(crate) put_off: u32,
     pub(crate) given_up: u32,
-    /// The curves of the phase at hand; `None` before its first windows are over.
+    /// The curves of the present phase; `None` before its first windows have ended.
     pub(crate) profile: Option<Arc<Profile>>,
-    /// Its IPC where it occupies next to nothing; `None` if no phase that is kept shows it.
+    /// Its IPC with hardly any cache; `None` if no phase that is kept shows it.
     pub(crate) least_ipc: Option<Q32>,
-    /// Whether they are other curves than those of the profile.
+    /// Whether the observed curves differ from those in the profile.
     pub(crate) has_changed: bool,
     /// Whether another phase has begun since the last decision.
     has_turned: bool,
-    /// How long the phase at hand has lasted, and about how long the ones before did, nanoseconds.
+    /// How long the present phase has lasted, and about how long earlier ones did, in nanoseconds.
     phase_nanos: u64,
     phases_last: u64,
 }
 
 impl LearnedProgram {
-    /// A program of which nothing is known but perhaps its occupancy.
+    /// A program of which at most the occupancy is known.
     pub(crate) fn new(app: AppId, first_windows: u32, occupancy: Option<Q32>) -> Self {
         Self {
             app,
@@ -90,7 +90,7 @@ impl LearnedProgram {
         }
     }
 
-    /// What was observed in the phase at hand.
+    /// The observations in the present phase.
     pub(crate) fn observed(&self) -> &Observed {
         self.phases.current()
     }
@@ -100,30 +100,29 @@ impl LearnedProgram {
         self.phases.begun
     }
 
-    /// The number of the phase at hand among its phases; one number for all if they do not last
-    /// for so long.
+    /// The number of the present phase; the same number for all phases if they last less than this.
     pub(crate) fn phase(&self, least: Duration) -> u32 {
         let is_short = self.phases_last().is_some_and(|nanos| u128::from(nanos) < least.as_nanos());
         if is_short { ALL_PHASES } else { self.phases.current().number }
     }
 
-    /// About how long its phases last, nanoseconds; `None` if it has had only one.
+    /// About how long its phases last, in nanoseconds; `None` if it has had only one.
     pub(crate) const fn phases_last(&self) -> Option<u64> {
         if self.phases_last == 0 { None } else { Some(self.phases_last) }
     }
 
-    /// Sampling is over: it has seen every size that it can if it `is_complete`.
+    /// Ends its sampling; if it `is_complete`, every size that it can have was seen.
     pub(crate) fn set_sampled(&mut self, is_complete: bool) {
         let observed = self.phases.current_mut();
         (observed.is_sampled, observed.is_unfinished) = (is_complete, !is_complete);
     }
 
-    /// Whether nothing shows what more or fewer lines do to it.
+    /// Whether no window shows the effect of more or fewer lines.
     pub(crate) fn is_of_unknown_size(&self) -> bool {
         self.first_windows == 0 && !self.is_seen() && self.of_unknown_size.is_some()
     }
 
-    /// Forgets all, on another cache.
+    /// Forgets all observations, as the cache is another one.
     pub(crate) fn forget(&mut self, first_windows: u32) {
         self.phases.clear();
         (self.occupancy, self.was_read, self.of_unknown_size) = (None, false, None);
@@ -132,8 +131,8 @@ impl LearnedProgram {
         (self.put_off, self.given_up) = (0, 0);
     }
 
-    /// Handles a window of a program with these ways of its own. Where occupancies can't be
-    /// read, it occupies them all. Returns the occupancy at the end, if that is known.
+    /// Handles a window of a program with these ways of its own. If occupancies can't be read, it
+    /// counts as filling them. Returns the occupancy at the end, if known.
     pub(crate) fn add(&mut self, sample: &Sample, own: Option<Q32>) -> Option<Q32> {
         self.was_read |= sample.occupancy.is_some();
         self.is_steady = false;
@@ -145,7 +144,7 @@ impl LearnedProgram {
         }
         let own = own.filter(|_| !self.was_read);
         let Some(end) = sample.occupancy.or(own).map(|end| end.min(MOST).raw()) else {
-            // A reading that is lost leaves the one before it to compare the next with.
+            // If a reading is lost, the next one is compared with the one before it.
             self.occupancy = self.occupancy.filter(|_| self.was_read);
             return None;
         };
@@ -171,20 +170,19 @@ impl LearnedProgram {
             if self.phases_last == 0 { lasted } else { (self.phases_last + lasted) / 2 };
         self.has_turned = true;
         if self.given_up == 0 {
-            // What was not found out was about the phase before.
+            // What could not be found out was about the phase before.
             self.put_off = 0;
         }
     }
 
-    /// Whether another phase has begun since this was asked last, of a program whose phases last
-    /// this long.
+    /// Whether another phase has begun since the last call, if the program's phases last this long.
     pub(crate) fn take_turn(&mut self, least: Duration) -> bool {
         let is_lasting = u128::from(self.phases_last) >= least.as_nanos();
         core::mem::take(&mut self.has_turned) && is_lasting
     }
 
-    /// Handles a window of a program that holds at least these lines. It shows what they do only
-    /// where no more or fewer would make a difference.
+    /// Handles a window of a program that occupies at least this. The window is used only if a
+    /// larger or smaller occupancy would make no difference.
     fn add_of_unknown_size(&mut self, sample: &Sample, least: Q32) {
         (self.was_read, self.occupancy) = (true, None);
         let rates = ObservedRates::new(&sample.counters, least, sample.window);
@@ -198,36 +196,36 @@ impl LearnedProgram {
         }
     }
 
-    /// A window ended in which it did not run. Others may have taken its lines meanwhile.
+    /// Handles a window in which it did not run. Others may have taken its lines meanwhile.
     pub(crate) fn idled(&mut self, occupancy: Option<Q32>) {
         self.occupancy = occupancy.map(|now| now.min(MOST)).or(self.occupancy);
         self.is_steady = false;
     }
 
-    /// Notes how many of its own ways it fills, if its last window was steady.
+    /// Records how many of its own ways it fills, if its last window was steady.
     pub(crate) fn reach(&mut self, own: Q32) {
         if let Some(filled) = self.occupancy.filter(|_| self.is_steady) {
             self.has_changed |= self.phases.current_mut().reach(own, filled);
         }
     }
 
-    /// Assumes any curves, until it is known.
+    /// Assumes flat curves until the program is known.
     pub(crate) fn assume(&mut self, ways: Ways) {
         let Profile { ipc, llcmpkc, .. } = flat(ways);
         self.set_curves(ways, [ipc, llcmpkc]);
     }
 
-    /// Whether it was seen at any size in the phase at hand.
+    /// Whether it was seen at any size in the present phase.
     pub(crate) fn is_seen(&self) -> bool {
         self.observed().range().is_some()
     }
 
-    /// Whether its curves have changed since its profile was brought up to date.
+    /// Whether its curves have changed since the profile was updated.
     pub(crate) fn is_news(&self) -> bool {
         self.first_windows == 0 && self.has_changed
     }
 
-    /// Brings the profile up to date.
+    /// Updates the profile.
     pub(crate) fn refresh(&mut self, ways: Ways) {
         if !self.is_news() {
             return;
@@ -242,7 +240,7 @@ impl LearnedProgram {
             (profile.ipc, profile.llcmpkc) = (ipc, llcmpkc);
             return;
         }
-        // Nothing looks at the other curves.
+        // The other curves are not used.
         let none = Curve::from_fn(ways, |_| Q32::default());
         let profile =
             Profile { ipc, llcmpkc, llcmpki: none, bandwidth_mbps: none, stalls_l2_miss: none };
@@ -284,7 +282,7 @@ mod tests {
         assert!(learner.profile.is_some());
     }
 
-    /// Its lines went while it slept: what it does next, it does with those that are left.
+    /// While it slept it lost its lines; afterwards it has only those that are left.
     #[test]
     fn a_program_that_slept_has_the_lines_that_are_left() {
         let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::from_int(8)));
@@ -293,7 +291,7 @@ mod tests {
         assert_eq!(learner.observed().range(), Some((Q32::ONE, Q32::ONE)));
     }
 
-    /// It is filling four ways; the reading after one of them is lost.
+    /// While it fills four ways, one reading is lost.
     #[test]
     fn a_lost_occupancy_is_not_that_of_full_ways() {
         let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
@@ -302,7 +300,7 @@ mod tests {
         let lost = Sample { occupancy: None, ..window(Q32::ONE) };
         assert_eq!(learner.add(&lost, own), None);
         assert_eq!(learner.observed().range().unwrap().1, Q32::from_raw(1 << 31));
-        // From the reading before it on.
+        // Compared with the reading before the lost one.
         learner.add(&window(Q32::from_int(3)), own);
         assert_eq!(learner.observed().range().unwrap().1, Q32::from_int(2));
         let mut unread = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
@@ -320,7 +318,7 @@ mod tests {
         let mut learner = LearnedProgram::new(AppId(0), 0, None);
         assert_eq!(learner.add(&counted(1), Some(Q32::from_int(4))), Some(Q32::ONE));
         assert!(learner.is_of_unknown_size());
-        // The first window in which all is counted began with lines that were not.
+        // The first window with a full count began with lines that were not counted.
         learner.add(&window(Q32::from_int(3)), None);
         assert!(learner.is_of_unknown_size());
         learner.add(&window(Q32::from_int(5)), None);

@@ -1,11 +1,11 @@
-//! What memory does to a plan, where it is known how much it can move and what programs want of it:
-//! they slow each other down together, whatever clusters they are in, so that a plan is worth what
-//! all of its programs leave of memory.
+//! The effect of memory bandwidth on a plan, if the capacity and the demands of programs are known.
+//! Programs slow each other down at memory whatever clusters they are in, so a plan must be rated
+//! with the memory traffic of all its programs.
 //!
-//! The estimate is the `simple` model of PBBCache (LFOC §3): where demands b exceed the capacity B
-//! together, a program is slower by 1 / (1 - m b), with m = (sum b - B) / sum b². A search goes by
-//! one m, at which programs do not depend on each other; the plans that searches find at some m are
-//! compared at their own.
+//! The estimate is the `simple` model of PBBCache (LFOC §3): if the demands b exceed the capacity B
+//! in total, a program is slower by 1 / (1 - m b), with m = (sum b - B) / sum b². A search uses one
+//! fixed m, which makes programs independent of each other; the plans found at some values of m are
+//! then compared, each at its own m.
 
 use alloc::vec::Vec;
 
@@ -13,13 +13,14 @@ use fairways_core::{Curve, Llc, Q32};
 
 use super::objective::Outcome;
 
-/// How many times a decision searches with memory, at most.
+/// The most searches with memory in a decision.
 const MOST_SEARCHES: usize = 4;
 
-/// The part of its speed that memory leaves a program at least, in units of 2^-32.
+/// The least part of its speed that memory leaves a program, in units of 2^-32.
 const LEAST_LEFT: u64 = (1 << 32) / 64;
 
-/// How much programs slow each other down at memory: m as a fraction, of demands in MB/s times 2^8.
+/// How much programs slow each other down at memory: m as a fraction; demands are in MB/s times
+/// 2^8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contention {
     excess: u128,
@@ -27,7 +28,7 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Of these demands, in MB/s.
+    /// The contention of these demands, in MB/s.
     pub(super) fn new(demands: impl Iterator<Item = Q32>, capacity_mbps: u32) -> Self {
         let (mut sum, mut squares) = (0, 0);
         for demand in demands {
@@ -41,12 +42,13 @@ impl Contention {
         }
     }
 
-    /// Whether memory has room for all.
+    /// Whether memory has capacity for all demands.
     pub(super) const fn is_none(self) -> bool {
         self.excess == 0
     }
 
-    /// How slow a program with this demand is that is as slow as this beside no others.
+    /// The slowdown at memory of a program with this demand, whose slowdown without contention is
+    /// this.
     pub(crate) fn slow_down(self, slowdown: u64, demand: Q32) -> u64 {
         let taken = ((self.excess * scaled(demand)) << 32) / self.squares.max(1);
         let taken = u64::try_from(taken).unwrap_or(u64::MAX);
@@ -55,7 +57,7 @@ impl Contention {
         u64::try_from(slowdown).unwrap_or(u64::MAX).min(Q32::MAX_IN_CURVE.raw())
     }
 
-    /// The slowdowns of a program with these demands, by ways.
+    /// The slowdowns at memory of a program with these demands, by ways.
     pub(crate) fn slow_down_all(self, slowdowns: &Curve, demands: &Curve, llc: &Llc) -> Curve {
         Curve::from_fn(llc.ways, |ways| {
             Q32::from_raw(self.slow_down(slowdowns.at(ways).raw(), demands.at(ways)))
@@ -67,18 +69,18 @@ fn scaled(demand: Q32) -> u128 {
     u128::from(demand.raw() >> 24)
 }
 
-/// Plans, and how their programs fare with memory; reused.
+/// Plans with their programs' slowdowns at memory; reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryWeighing {
     pub(super) candidates: Vec<PlanWithMemory>,
-    /// How many there are.
+    /// The number of plans.
     pub(super) count: usize,
     pub(super) searched: Vec<Contention>,
-    /// The slowdown of each program beside no others, and its demand.
+    /// The slowdown of each program without contention, and its demand.
     pub(super) demands: Vec<(u64, Q32)>,
 }
 
-/// A plan, and how its programs fare with memory.
+/// A plan, with its programs' slowdowns at memory.
 #[derive(Clone, Debug)]
 pub(super) struct PlanWithMemory {
     pub(super) sets: Vec<u64>,
@@ -108,8 +110,8 @@ impl MemoryWeighing {
         &self.candidates[..self.count]
     }
 
-    /// The contention to search at next: that of the candidate that was added last, of those that
-    /// no search was at.
+    /// The contention for the next search: that of the last candidate whose contention was not
+    /// searched yet; `None` after the last search.
     pub(super) fn next_contention(&self) -> Option<Contention> {
         if self.searched.len() == MOST_SEARCHES {
             return None;

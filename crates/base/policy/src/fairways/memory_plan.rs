@@ -1,4 +1,4 @@
-//! A plan by what memory leaves of it (`memory.rs`).
+//! Chooses a plan with its memory traffic taken into account (`memory.rs`).
 
 use fairways_core::{Curve, Llc, Q32};
 
@@ -9,11 +9,12 @@ use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
 use super::search::first;
 
-/// How often all moves are tried, at most.
+/// The most rounds in which all moves are tried.
 const MOST_STEPS: usize = 8;
 
 impl Planner {
-    /// The search's plan, or a better one with memory, where that is known.
+    /// Replaces the search's plan by one that is better with memory traffic, if all programs have
+    /// profiles.
     pub(super) fn weigh_memory(&mut self, p: &Parameters, llc: &Llc, capacity_mbps: u32) {
         if self.knowledge.iter().any(|&knowledge| knowledge != Knowledge::Profiled) {
             return;
@@ -37,7 +38,7 @@ impl Planner {
             self.restart_clusters(p, llc, Contention::default());
             self.add_found(limits, capacity_mbps);
         }
-        // Each stays as it is, too: a fairer one may be far slower.
+        // Each candidate also stays as it is: a fairer one may be far slower.
         for place in 0..self.memory.count {
             let copy = self.memory.count;
             self.copy(place);
@@ -65,8 +66,8 @@ impl Planner {
         })
     }
 
-    /// Goes on from a candidate while a way or a program in another cluster makes it better: at one
-    /// m, a search does not see what a move leaves of memory to all.
+    /// Improves a candidate as long as moving a way or a program to another cluster helps: a search
+    /// at one m does not see how a move changes the memory that is left for all.
     fn climb(&mut self, p: &Parameters, limits: Limits, place: usize, capacity_mbps: u32) {
         let (count, aim) = (self.memory.count, Aim::Alone(p.objective));
         for _ in 0..MOST_STEPS {
@@ -76,7 +77,7 @@ impl Planner {
             for (from, to) in pairs.filter(|(from, to)| from != to) {
                 let programs = (0..self.known.len()).map(Some);
                 for program in programs.chain([None]) {
-                    // A step may have left fewer clusters.
+                    // A step may have reduced the number of clusters.
                     if from.max(to) < self.memory.candidates[place].sets.len()
                         && self.move_one(limits, place, (from, to), program)
                     {
@@ -97,7 +98,7 @@ impl Planner {
         }
     }
 
-    /// Begins a candidate that is another one.
+    /// Begins a candidate as a copy of another one.
     fn copy(&mut self, place: usize) {
         self.memory.next();
         let (others, next) = self.memory.candidates.split_at_mut(self.memory.count);
@@ -107,8 +108,8 @@ impl Planner {
         }
     }
 
-    /// Begins a candidate that is another one with a program, or else a way, in another cluster;
-    /// whether there is such a plan.
+    /// Begins a candidate as a copy of another one, with a program, or else a way, moved to another
+    /// cluster; returns whether that is possible.
     fn move_one(
         &mut self,
         limits: Limits,
@@ -161,8 +162,8 @@ impl Planner {
         self.rate(limits, capacity_mbps);
     }
 
-    /// Finds out how the programs of the plan that was begun fare with memory, and adds it, unless
-    /// it breaks a promise. There is no contention in the clusters.
+    /// Computes how memory slows the programs of the plan that was begun, and adds the plan unless
+    /// it breaks a promise. The clusters' outcomes are without contention.
     fn rate(&mut self, limits: Limits, capacity_mbps: u32) {
         let Self { clusters, known, memory, .. } = self;
         let MemoryWeighing { candidates, count, demands, .. } = memory;
@@ -189,8 +190,7 @@ impl Planner {
     }
 }
 
-/// What a program wants of memory where it occupies some ways, times 2^32: on the line between
-/// its neighbours.
+/// The memory demand of a program that occupies some ways, times 2^32: interpolated.
 fn demand_at(demands: &Curve, occupied: u64) -> Q32 {
     let whole = u32::try_from(occupied >> 32).unwrap_or(u32::MAX - 1);
     let [below, above] = [whole.max(1), whole + 1].map(|ways| demands.at(ways).raw());

@@ -129,11 +129,11 @@ pub struct Fairways {
     cpu_time: CpuTime,
     judge: PlanJudge,
     session: Option<Growth>,
-    /// Nanoseconds in which programs were sampled.
+    /// How long programs were sampled in total, in nanoseconds.
     sampled_nanos: u64,
-    /// When the first program without a profile came.
+    /// When the first program without a profile started.
     learning_since: Option<Time>,
-    /// Whether the phase of a program has turned since the last decision.
+    /// Whether a program began another phase since the last decision.
     has_turned: bool,
     /// Whether an alarm is set.
     is_armed: bool,
@@ -141,7 +141,7 @@ pub struct Fairways {
     is_divided: bool,
     /// Whether one was in force before the last plan.
     was_divided: bool,
-    /// Whether the next plan is the first one after a sampling.
+    /// Whether the next plan is the first after a sampling.
     follows_sampling: bool,
     plan: Option<PlanId>,
 }
@@ -159,8 +159,8 @@ impl Fairways {
         self.session.as_ref().map(|session| session.app)
     }
 
-    /// How often a program was seen to begin a phase: with its start, or after the one that its
-    /// profile describes.
+    /// How many phases a program was seen to begin, counted from its start, or from the phase that
+    /// its profile describes.
     #[must_use]
     pub fn phases_seen(&self, app: AppId) -> u32 {
         let learner = self.learners.iter().find(|learner| learner.app == app);

@@ -1,9 +1,9 @@
-//! What clusters need if a plan is to beat an outcome: bounds that rule out most steps before any
-//! way is divided.
+//! What clusters need for a plan to beat an outcome: bounds that rule out most steps before any way
+//! is divided.
 //!
-//! No program may be slower than that outcome allows, so each must occupy some ways at least; a set
-//! of programs needs the sum of these. Only where there are ways for that is it worth knowing how
-//! the set divides its ways.
+//! No program may be slower than that outcome allows, so each must occupy a minimum of ways, and a
+//! set of programs needs their sum. Only if there are enough ways is it worth computing how the set
+//! divides them.
 
 use alloc::vec::Vec;
 
@@ -12,37 +12,37 @@ use super::divide::Limits;
 use super::objective::{Aim, Outcome};
 use super::program::members;
 
-/// What the clusters of the plan at hand need to beat an outcome.
+/// What the clusters of the present plan need to beat an outcome.
 ///
-/// Fair is what slows all programs down alike, so the smallest slowdown bounds the largest. The
-/// clusters that a step leaves as they are bound the smallest; the three that do so most are
-/// enough to know that for every step.
+/// A plan is fair if it slows all programs down alike, so the smallest slowdown limits the largest
+/// one. The clusters that a step does not change limit the smallest slowdown; it is enough to know
+/// the three that limit it most.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterNeeds {
     levels: [NeedLevel; 3],
-    /// The clusters that bound the smallest slowdown most, and second most.
+    /// The clusters that limit the smallest slowdown most, and second most.
     lowest: [usize; 2],
 }
 
-/// What the clusters need where the smallest slowdown has a bound.
+/// What the clusters need if the smallest slowdown has this bound.
 #[derive(Clone, Debug, Default)]
 struct NeedLevel {
     /// The bound on the smallest slowdown, and the largest slowdown that is then good enough.
     ceiling: u64,
     slowest: u64,
-    /// Whether the rest is computed for that.
+    /// Whether the other fields are computed for that.
     is_computed: bool,
     /// The fewest ways with which each cluster is no slower, and their sum.
     fewest: Vec<u32>,
     total: u32,
-    /// The least ways that each program must occupy, and those of each cluster together, in units
-    /// of 2^-32.
+    /// The least that each program must occupy, and that of each cluster together, in units of
+    /// 2^-32.
     occupied: Vec<u64>,
     wanted: Vec<u64>,
 }
 
-/// One change of a clustering: two clusters, by their numbers, and the programs that they have
-/// after it. The second is a new one if it has the next number.
+/// A change of a clustering: the numbers of two clusters, and the programs that they have after it.
+/// If the second has the next free number, it is new.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) clusters: [usize; 2],
@@ -52,7 +52,7 @@ pub(crate) struct Step {
 /// A plan: its clusters' programs, rows, and ways.
 pub(crate) type PlanAtHand<'a> = (&'a [u64], &'a [Row], &'a [u32]);
 
-/// The clusters that a step changes, after it: their rows and their fewest ways.
+/// The rows and the fewest ways of the clusters that a step changes, after the step.
 pub(crate) type ChangedRows = [Option<(Row, u32)>; 2];
 
 impl ClusterNeeds {
@@ -63,7 +63,7 @@ impl ClusterNeeds {
         (&level.fewest, level.ceiling)
     }
 
-    /// Which of the bounds holds where a step leaves all but two clusters as they are.
+    /// Which bound applies if a step leaves all but two clusters unchanged.
     fn level(&self, step: &Step) -> usize {
         match self.lowest.map(|cluster| step.clusters.contains(&cluster)) {
             [false, _] => 0,
@@ -72,7 +72,7 @@ impl ClusterNeeds {
         }
     }
 
-    /// Begins with a plan, another one than which is to beat an outcome.
+    /// Begins with a plan; another plan is to beat an outcome.
     pub(crate) fn aim(
         &mut self,
         aim: Aim,
@@ -107,13 +107,13 @@ impl ClusterNeeds {
         }
     }
 
-    /// Goes on with the same plan and a better outcome to beat.
+    /// Continues with the same plan and a better outcome to beat.
     pub(crate) fn tighten(&mut self, aim: Aim, to_beat: &Outcome) {
         self.levels.iter_mut().for_each(|level| level.set_target(aim, to_beat));
     }
 
-    /// The two clusters that a step changes, after it; `None` if there are not enough ways for
-    /// clusters that are fast enough.
+    /// The two clusters that a step changes, after it; `None` if there are not enough ways to make
+    /// the clusters fast enough.
     pub(crate) fn after(
         &mut self,
         limits: Limits,
@@ -161,7 +161,7 @@ impl NeedLevel {
     /// Raises the fewest ways of each cluster to those that it needs.
     fn raise(&mut self, limits: Limits, clusters: &mut Clusters, (_, rows, ways): PlanAtHand<'_>) {
         for ((fewest, &row), &ways) in self.fewest.iter_mut().zip(rows).zip(ways) {
-            // One that needs more than another way need not be looked at further.
+            // A cluster that needs more than one way more need not be looked at further.
             let most = limits.ways.min(ways + 1);
             let found = clusters.fewest(row, *fewest..=most, self.slowest);
             *fewest = found.unwrap_or((*fewest).max(most + 1));
@@ -169,7 +169,7 @@ impl NeedLevel {
         self.total = self.fewest.iter().sum();
     }
 
-    /// Computes what programs must occupy.
+    /// Computes what each program must occupy.
     fn want(&mut self, clusters: &Clusters, sets: &[u64]) {
         self.is_computed = true;
         self.occupied.clear();
@@ -179,7 +179,8 @@ impl NeedLevel {
         wanted.extend(sets.iter().map(|&set| sum_of(occupied, set)));
     }
 
-    /// A bound on the ways of one of the two clusters after a step: what its programs must occupy.
+    /// A lower bound on the ways of one of the two clusters after a step: what its programs must
+    /// occupy.
     fn bound(&self, limits: Limits, sets: &[u64], step: &Step, place: usize) -> u32 {
         let (cluster, after) = (step.clusters[place], step.sets[place]);
         let before = sets.get(cluster).copied().unwrap_or(0);

@@ -1,10 +1,10 @@
-//! What a plan is to make best: how programs fare, in three numbers, and which of two is better.
+//! The goal of a plan: how programs fare, in three numbers, and which of two outcomes is better.
 
 use core::cmp::Ordering;
 
 use crate::parameter::choices;
 
-/// What the search makes best; the other objectives decide between equals.
+/// What the search optimizes; the other objectives decide between equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// The largest slowdown over the smallest: LFOC's measure of unfairness (§2.1).
@@ -14,8 +14,8 @@ pub enum Objective {
     Stp,
     /// The largest slowdown.
     MaxSlowdown,
-    /// The sum of importance / slowdown: throughput, where a program counts as many times as its
-    /// owner's wish says (decision Fairways 1).
+    /// The sum of importance / slowdown: throughput, in which a program counts as many times as its
+    /// owner requests (decision Fairways 1).
     Weighted,
 }
 
@@ -39,7 +39,7 @@ impl Objective {
 }
 
 /// How programs fare: their largest and smallest slowdown, and their throughput, in which each
-/// counts by its weight; in units of 2^-32.
+/// program counts by its weight; in units of 2^-32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) largest: u64,
@@ -48,10 +48,10 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Of no program.
+    /// The outcome of no program.
     pub(crate) const NONE: Self = Self { largest: 0, smallest: u64::MAX, stp: 0 };
 
-    /// Of a plan that breaks a promise: worse than every other.
+    /// The outcome of a plan that breaks a promise: worse than every other.
     pub(crate) const BROKEN: Self = Self { largest: u64::MAX, smallest: 1, stp: 0 };
 
     /// Adds a program with this slowdown, which is above 0, and this weight.
@@ -61,8 +61,8 @@ impl Outcome {
         self.add_throughput(slowdown, weight);
     }
 
-    /// Adds a program whose slowdown counts for throughput only. Beside it, fair is what does not
-    /// slow the others down at all.
+    /// Adds a program whose slowdown counts for throughput only. The smallest slowdown then counts
+    /// as 1 at most: a plan is fair if it does not slow the others down at all.
     pub(crate) fn add_best_effort(&mut self, slowdown: u64, weight: u64) {
         self.smallest = self.smallest.min(1 << 32);
         self.add_throughput(slowdown, weight);
@@ -74,7 +74,7 @@ impl Outcome {
         self.stp = self.stp.saturating_add(inverse.saturating_mul(weight));
     }
 
-    /// Of both.
+    /// The outcome of both together.
     pub(crate) fn with(self, other: &Self) -> Self {
         Self {
             largest: self.largest.max(other.largest),
@@ -83,7 +83,7 @@ impl Outcome {
         }
     }
 
-    /// The best of each number.
+    /// The better value of each of the three numbers.
     pub(crate) fn best_of_each(self, other: &Self) -> Self {
         Self {
             largest: self.largest.min(other.largest),
@@ -108,7 +108,7 @@ impl Outcome {
 /// What another plan gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Gain {
-    /// Nothing that is worth its cost.
+    /// No gain that is worth its cost.
     None,
     /// This share, in units of 2^-32.
     Worth(u64),
@@ -116,7 +116,7 @@ pub(crate) enum Gain {
     Faster(u64),
     /// No plan gains enough over one cluster of all programs.
     Small,
-    /// The plan before can't stay.
+    /// The plan before can't stay, so a new one is needed.
     #[default]
     Needed,
 }
@@ -135,15 +135,15 @@ impl Objective {
         }
     }
 
-    /// Whether the second of two outcomes is better, where the objective may get worse by so many
-    /// percent for throughput.
+    /// Whether the second of two outcomes is better, if the objective may get worse by this
+    /// percentage in exchange for throughput.
     pub(crate) fn is_better_within(self, percent: u32, one: &Outcome, other: &Outcome) -> bool {
         let alone = Aim::Alone(self);
         let best = if alone.is_better(other, one) { other } else { one };
         Aim::exchange(self, best, percent).unwrap_or(alone).is_better(other, one)
     }
 
-    /// Compares the objective's value over throughput; not of an objective that is a sum.
+    /// Compares the objective's value divided by throughput; not for an objective that is a sum.
     fn over_throughput(self, one: &Outcome, other: &Outcome) -> Ordering {
         // Products of three fit if each has a few bits less.
         let [ours, theirs] = [(one, other), (other, one)].map(|(one, other)| {
@@ -172,8 +172,8 @@ impl Objective {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// The largest slowdown of an outcome that is no worse than another one, if its smallest is
-    /// this: with no objective that is a sum.
+    /// The largest slowdown that an outcome may have to be no worse than another one, if its
+    /// smallest is this; not for an objective that is a sum.
     pub(crate) fn most_slowdown(self, to_beat: &Outcome, smallest: u64) -> u64 {
         if self == Self::MaxSlowdown {
             return to_beat.largest;
@@ -183,23 +183,23 @@ impl Objective {
     }
 }
 
-/// What a search is to make best.
+/// What a search optimizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aim {
     /// The objective; the others decide between equals.
     Alone(Objective),
-    /// Of the outcomes that are hardly worse than the best by the objective, the least of its
-    /// value over throughput (decision Fairways 7).
+    /// The objective's value divided by throughput, among the outcomes that are hardly worse than
+    /// the best by the objective (decision Fairways 7).
     Exchange {
         objective: Objective,
-        /// The largest slowdown of an outcome that is as bad as may be, and its smallest.
+        /// The largest and the smallest slowdown of the worst outcome that is tolerated.
         largest: u64,
         smallest: u64,
     },
 }
 
 impl Aim {
-    /// Goes on from the best outcome by an objective, which may get worse by so many percent;
+    /// Continues from the best outcome by an objective, which may get worse by this percentage;
     /// `None` for an objective that is a sum.
     pub(crate) fn exchange(objective: Objective, best: &Outcome, percent: u32) -> Option<Self> {
         if objective.is_sum() || percent == 0 || *best == Outcome::BROKEN {
@@ -222,12 +222,12 @@ impl Aim {
         matches!(self, Self::Alone(objective) if objective.is_sum())
     }
 
-    /// Whether throughput counts between outcomes of other extremes, too.
+    /// Whether throughput also decides between outcomes with different extremes.
     pub(crate) const fn weighs_throughput(self) -> bool {
         self.is_sum() || matches!(self, Self::Exchange { .. })
     }
 
-    /// Whether an outcome is within what the objective may get worse by.
+    /// Whether an outcome is within the tolerated loss of the objective.
     pub(crate) fn tolerates(self, outcome: &Outcome) -> bool {
         let Self::Exchange { objective, largest, smallest } = self else { return true };
         let worst = Outcome { largest, smallest, stp: 0 };
@@ -257,8 +257,8 @@ impl Aim {
         self.compare(one, other) == Ordering::Less
     }
 
-    /// The largest slowdown of an outcome that may be better than another one, if its smallest is
-    /// this: with no objective that is a sum.
+    /// The largest slowdown that an outcome may have to be better than another one, if its smallest
+    /// is this; not for an objective that is a sum.
     pub(crate) fn most_slowdown(self, to_beat: &Outcome, smallest: u64) -> u64 {
         match self {
             Self::Exchange { objective, largest, smallest: then } if self.tolerates(to_beat) => {
@@ -270,8 +270,8 @@ impl Aim {
     }
 
     /// How much better the second of two outcomes of the same programs is, as a share of the first,
-    /// in units of 2^-32: by the objective, and between two that are hardly worse than the best,
-    /// by its value over throughput. Beside it, what that is by most.
+    /// in units of 2^-32: by the objective, or between two tolerated outcomes, by its value divided
+    /// by throughput. Also returns the larger of the two.
     pub(crate) fn gain(self, before: &Outcome, after: &Outcome) -> (u64, Gain) {
         let objective = self.objective();
         let by_objective = objective.gain(before, after);
@@ -306,8 +306,8 @@ mod tests {
         assert!(!Aim::Alone(Objective::Unfairness).is_better(&fair, &fair));
     }
 
-    /// What is hardly less fair, and faster by more, is better; what is less fair than that is not,
-    /// however fast.
+    /// An outcome that is hardly less fair but faster by more is better; one that is less fair than
+    /// tolerated is not, however fast.
     #[test]
     fn throughput_is_weighed_against_what_is_tolerated() {
         let (fair, fast, hardly_fast) =
@@ -318,7 +318,7 @@ mod tests {
             assert!(aim.is_better(&fast, &fair) && aim.is_better(&faster, &fast));
             assert!(aim.is_better(&fair, &hardly_fast) && aim.is_better(&hardly_fast, &unfair));
             assert!(aim.tolerates(&fast) && !aim.tolerates(&unfair));
-            // Nothing that is tolerated is beyond the bound by which steps are ruled out.
+            // No tolerated outcome exceeds the bound by which steps are ruled out.
             assert_eq!(aim.most_slowdown(&fair, 100 << 32), 101 << 32);
             // 10 % faster, and 1 % less fair.
             let percent = (1 << 32) / 100;
@@ -326,7 +326,7 @@ mod tests {
             assert!((8 * percent..10 * percent).contains(&share), "{share}");
             assert!(matches!(by_most, Gain::Faster(share) if share > 9 * percent));
             assert_eq!(aim.gain(&fast, &fair).0, 0);
-            // What is too unfair before is compared by the objective.
+            // If the outcome before is too unfair, the objective decides.
             let (share, by_most) = aim.gain(&unfair, &fair);
             assert_eq!(by_most, Gain::Worth(share));
         }

@@ -1,9 +1,9 @@
-//! What a program did at every size that it ever had: its own windows, by its occupancy.
+//! What a program did at every size that it had: its windows, by occupancy.
 //!
 //! A program whose partition grows fills it line by line. As long as lines are replaced least
-//! recently used first, it holds the same lines on the way as it would with as many ways for good:
-//! the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts for the
-//! occupancy that it was measured at, whatever ways the program was given.
+//! recently used first, it has the same lines at each occupancy as it would with that many ways for
+//! good: the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts
+//! for the occupancy that it was measured at, whatever ways the program had.
 
 use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 
@@ -14,15 +14,15 @@ use crate::lfoc;
 /// The mean rates at each size that a program had in one phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
-    /// The number of the phase among those of its program.
+    /// The number of the phase among its program's phases.
     pub(crate) number: u32,
     /// The mean of each size.
     sizes: [Option<ObservedRates>; SIZES],
-    /// By ways that it had for itself: how many of them it filled.
+    /// By number of its own ways: how many of them it filled.
     reached: [Option<Q32>; MAX_WAYS],
-    /// Whether it was sampled up to the largest size that sampling has.
+    /// Whether it was sampled up to the largest size that sampling reaches.
     pub(crate) is_sampled: bool,
-    /// Whether its sampling was over before it had filled its partition.
+    /// Whether its sampling ended before it had filled its partition.
     pub(crate) is_unfinished: bool,
 }
 
@@ -43,7 +43,7 @@ impl Observed {
         *self = Self::default();
     }
 
-    /// Adds a window; whether that changes its curves by more than noise would.
+    /// Adds a window; returns whether that changes its curves by more than noise would.
     pub(crate) fn add(&mut self, rates: &ObservedRates) -> bool {
         let size = &mut self.sizes[rates.size()];
         let Some(mean) = size else {
@@ -59,7 +59,7 @@ impl Observed {
     pub(crate) fn reach(&mut self, own: Q32, filled: Q32) -> bool {
         let ways = own.raw().saturating_add(1 << 31) >> 32;
         let place = usize::try_from(ways).ok().and_then(|ways| ways.checked_sub(1));
-        // What it fills of a part of a way more says little of whole ways.
+        // How it fills a partition with a part of a way says little about whole ways.
         let is_whole = own.raw().abs_diff(ways << 32) <= 1 << 29;
         let reached = place.filter(|_| is_whole).and_then(|place| self.reached.get_mut(place));
         let Some(reached) = reached else { return false };
@@ -68,8 +68,8 @@ impl Observed {
         before.abs_diff(filled) > 1 << 29
     }
 
-    /// The part of its own ways that it fills: not all where its lines crowd into some sets, or
-    /// where it has no more. Each further way adds no more lines than the one before it.
+    /// How many of its own ways it fills: fewer if its lines crowd into some sets, or if it has no
+    /// more lines. Each further way adds no more lines than the one before it.
     fn filled(&self, ways: u32) -> Q32 {
         let own = u64::from(ways) << 32;
         let (below, here) = self.reached.split_at(ways as usize - 1);
@@ -87,15 +87,15 @@ impl Observed {
         self.sizes.iter().flatten()
     }
 
-    /// The fewest and the most ways that it was seen with.
+    /// The smallest and the largest occupancy that it was seen with.
     pub(crate) fn range(&self) -> Option<(Q32, Q32)> {
         let least = self.means().next()?;
         let most = self.means().next_back()?;
         Some((least.occupancy, most.occupancy))
     }
 
-    /// Whether a window is unlike those before at this size: `None` if it was not seen at such a
-    /// size.
+    /// Whether a window is unlike those before it at this size; `None` if the program was not seen
+    /// at about this size.
     pub(crate) fn differs(&self, rates: &ObservedRates) -> Option<bool> {
         let mut near = self
             .means()
@@ -107,10 +107,10 @@ impl Observed {
             return Some(true);
         }
         let [slower, faster] = [first.cpi.max(last.cpi), first.cpi.min(last.cpi)];
-        // By an eighth, beyond what lies between its neighbours.
+        // Unlike means an eighth slower or faster than both of its neighbours.
         let [slower, faster] = [slower, faster].map(Q32::raw);
         let now = rates.cpi.raw();
-        // With more lines than ever it may be faster, and with fewer slower.
+        // With more lines than ever before it may be faster, and with fewer it may be slower.
         let (least, most) = self.range()?;
         let is_slower = now > slower.saturating_add(slower / 8) && rates.occupancy >= least;
         let is_faster = now < faster - faster / 8 && rates.occupancy <= most;
@@ -120,11 +120,10 @@ impl Observed {
     /// The largest share of its cycles that the program could save with more ways than it was ever
     /// seen with, in units of 2^-32; 0 once it was sampled.
     ///
-    /// A miss costs up to 200 cycles. Most of that shows as a stall, and the rest is next to
-    /// nothing: 1.5 times the stalls and two cycles for each miss. A program that misses less than
-    /// a streaming one (LFOC Table 1) gains less and less by each way: at most twice as much by
-    /// each as by the last two. A way may bring a streaming one much, after others that brought
-    /// nothing.
+    /// A miss costs up to 200 cycles. Most of that shows as a stall and the rest is small: 1.5
+    /// times the stalls, plus two cycles for each miss. A program that misses less than a streaming
+    /// one (LFOC Table 1) gains less and less from each way: at most twice as much as from each of
+    /// the last two. A streaming program may gain much from a way after others brought nothing.
     pub(crate) fn possible_gain(&self, ways: Ways) -> u64 {
         let Some(most) = self.means().next_back().filter(|_| !self.is_sampled) else {
             return 0;
@@ -137,8 +136,8 @@ impl Observed {
         by_misses.min(by_stalls).min(by_slope.unwrap_or(u64::MAX)).min(Q32::ONE.raw() / 10 * 9)
     }
 
-    /// What the program saves with all ways if it saves twice as much with each as with the last
-    /// two that it was seen with.
+    /// The share of its cycles that the program saves with all ways, if each way saves twice as
+    /// much as each of the last two that it was seen with.
     fn gain_by_slope(&self, most: &ObservedRates, ways: Ways) -> Option<u64> {
         let two = 2 * Q32::ONE.raw();
         let before =
@@ -159,8 +158,8 @@ impl Observed {
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
-    /// Its IPC and its LLCMPKC with each number of ways, and its IPC where it occupies next to
-    /// nothing if it was seen with part of a way; `None` if it was never seen.
+    /// Its IPC and its LLCMPKC with each number of ways, and its IPC with hardly any cache if it
+    /// was seen with part of a way; `None` if it was never seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Option<Q32>)> {
         let mut points = CurvePoints::default();
         self.means().for_each(|mean| points.push(mean));
@@ -170,7 +169,8 @@ impl Observed {
     }
 }
 
-/// Whether two rates differ by more than one part in `part` of the larger, which is above `least`.
+/// Whether two rates differ by more than one part in `part` of the larger one, which exceeds
+/// `least`.
 fn differ(one: Q32, other: Q32, part: u64, least: Q32) -> bool {
     let most = one.max(other);
     most > least && one.raw().abs_diff(other.raw()) > most.raw() / part
@@ -184,8 +184,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A window with this occupancy in quarters of a way, cycles for 1000 instructions, and misses
-    /// in 1000 cycles, a quarter of whose cycles are stalls.
+    /// A window with this occupancy in quarters of a way, cycles per 1000 instructions, and misses
+    /// per 1000 cycles; a quarter of its cycles are stalls.
     pub(crate) fn rates(quarters: u64, cycles: u64, misses: u64) -> ObservedRates {
         let counters = Counters {
             instructions: Some(1_000_000),

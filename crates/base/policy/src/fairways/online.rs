@@ -1,5 +1,5 @@
-//! Windows change the curves of programs; the policy decides when they have changed, and samples
-//! the program with most at stake.
+//! Windows change the curves of programs. The policy decides when they have changed, and samples
+//! the program with the highest stake.
 
 use core::time::Duration;
 
@@ -13,18 +13,18 @@ use super::{Fairways, judge};
 use crate::program::RunningProgram;
 use crate::running::Change;
 
-/// So many windows in which a program does not run end its first windows. They are as long as five
-/// turns of 20 ms.
+/// After this many windows in which a program did not run, its first windows are over. They last as
+/// long as five turns of 20 ms.
 const MOST_IDLE: u32 = 100;
 
-/// A plan for a phase is made at once, whatever it gains, where phases last for this many decision
-/// periods: what moves is not to move again soon.
+/// If phases last this many decision periods, a plan for a new phase is made at once, whatever it
+/// gains; otherwise its lines would soon have to move again.
 const LASTING: u32 = 2;
 
-/// Windows in a row in which a program is unlike its profile.
+/// How many windows in a row must be unlike a program's profile.
 const UNLIKE: u32 = 2;
 
-/// No plan is taken to last longer.
+/// The longest time that a plan is assumed to last.
 const LONGEST: Duration = Duration::from_secs(60);
 const BESIDE_SERVICES: Duration = Duration::from_secs(1);
 
@@ -35,15 +35,15 @@ impl Fairways {
         act(Action::Watch { app, every });
     }
 
-    /// A window ended.
+    /// Handles the end of a window.
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
-        // A program that waited for its turn, or slept, shows nothing.
+        // A program that waited for its turn, or slept, measured nothing useful.
         if sample.counters.cycles == Some(0) {
             self.idled(sample, act);
             return;
         }
         let sampled = self.sampling();
-        // While it is filling its ways, short windows may look steady.
+        // While the program is filling its ways, short windows may look steady.
         let is_settled = sampled != Some(sample.app)
             && self.learners.iter().any(|one| one.app == sample.app && one.first_windows == 0);
         let needs_own = is_settled || sample.occupancy.is_none();
@@ -53,7 +53,7 @@ impl Fairways {
             self.hold_against_profile(at, sample, act);
             return;
         };
-        // A limit of bandwidth is no property of the program.
+        // Under a limit of bandwidth, a window does not show the program's own behaviour.
         if self.bandwidth.is_limited(sample.app) && learner.first_windows == 0 {
             return;
         }
@@ -79,14 +79,14 @@ impl Fairways {
                 self.decide(at, None, act);
             }
         } else if has_turned && self.session.is_none() && !self.bandwidth.is_trying() {
-            // The plan was for another phase.
+            // The plan was made for another phase.
             self.judge.is_trial = false;
             self.decide(at, None, act);
         }
     }
 
-    /// A window of a program with a profile ended. A program that is another one than its profile
-    /// says is learned from now on.
+    /// Handles the end of a window of a program with a profile. If the program behaves differently
+    /// from its profile, it is learned from now on.
     fn hold_against_profile(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let (app, Some(llc)) = (sample.app, self.running.llc()) else { return };
         let own = self.running.mask_of(app).map_or(llc.ways.get(), WayMask::count);
@@ -98,8 +98,8 @@ impl Fairways {
         }
     }
 
-    /// A program did not run in a window. If it never runs, its first windows are over, too: short
-    /// windows cost time.
+    /// Handles a window in which the program did not run. If that goes on, its first windows are
+    /// over, too, as short windows cost time.
     fn idled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         let app = sample.app;
         let learner = self.learners.iter_mut().find(|learner| learner.app == app);
@@ -115,8 +115,8 @@ impl Fairways {
         }
     }
 
-    /// A program's own ways, and whether it has them alone: where it shares them, the part of them
-    /// that its lines are of the cluster's. `None` where that is unknown.
+    /// A program's own ways, and whether it has them alone. If it shares them: the part of them
+    /// that equals its share of the cluster's lines. `None` if that is not known.
     fn own_ways(&self, app: AppId) -> Option<(Q32, bool)> {
         let mask = self.running.mask_of(app)?;
         let (mut own, mut all) = (1, 1);
@@ -149,8 +149,8 @@ impl Fairways {
         }
     }
 
-    /// Learns the programs that have neither a profile nor an objective, and watches those with a
-    /// profile. One that has just `started` occupies nothing.
+    /// Begins to learn the programs that have neither a profile nor an objective, and to watch
+    /// those with a profile. A program that has just `started` occupies nothing.
     pub(super) fn learn(
         &mut self,
         at: Time,
@@ -191,7 +191,7 @@ impl Fairways {
         }
     }
 
-    /// The alarm rang.
+    /// Handles the alarm.
     pub(super) fn wake(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         act(Action::Wake { at: at.after(self.parameters.decision_period) });
         self.judge_services(at, act);
@@ -199,12 +199,12 @@ impl Fairways {
             learner.put_off = learner.put_off.saturating_sub(1);
         }
         match self.session {
-            // Its windows do not come.
+            // Its windows do not arrive.
             Some(session) if at.since(session.last_window) > self.patience() => {
                 self.give_up(at, act);
             }
             Some(_) => {}
-            // While a limit is tried, nothing else changes.
+            // While a limit is being tried, nothing else changes.
             None if self.bandwidth.is_trying() => {}
             None => {
                 if !self.judge_plan(at, act) {
@@ -221,8 +221,8 @@ impl Fairways {
         decision_period.max(sampling_window).saturating_mul(4)
     }
 
-    /// Plans, or samples the program with most at stake first, after a change or on what was
-    /// observed.
+    /// Makes a plan after a change or after new observations, or first samples the program with the
+    /// highest stake.
     pub(super) fn decide(
         &mut self,
         at: Time,
@@ -253,7 +253,8 @@ impl Fairways {
             || self.learners.iter().any(LearnedProgram::is_news);
         let has_turned = core::mem::take(&mut self.has_turned);
         let is_another = is_new && self.reconsider(at, &llc, has_turned);
-        // What ends now may begin again at once: sampling waits for the next decision.
+        // A sampling that has just ended could begin again at once, so it waits for the next
+        // decision.
         let next = if change.is_none() { self.next_sample(at, &llc) } else { None };
         if let Some(next) = next {
             self.begin(at, &llc, next, act);
@@ -262,7 +263,8 @@ impl Fairways {
         }
     }
 
-    /// Makes the plan that was decided on; `reason` is that of another level of memory bandwidth.
+    /// Makes the plan that was decided on; `reason` is given if only a level of memory bandwidth
+    /// changes.
     pub(super) fn make_plan(
         &mut self,
         at: Time,
@@ -284,11 +286,11 @@ impl Fairways {
         self.was_divided = core::mem::take(&mut self.is_divided);
     }
 
-    /// Decides on a plan by all that is known; `true` if the plan has changed. Where a phase has
-    /// turned, the plan before was for another one, and any better one is made.
+    /// Decides on a plan from all that is known; returns whether the plan has changed. If a new
+    /// phase has begun, the plan before was made for another one, so any better plan is made.
     fn reconsider(&mut self, at: Time, llc: &Llc, has_turned: bool) -> bool {
         let Self { parameters: p, running, planner, learners, services, judge, .. } = self;
-        // Profiles that nothing else has are brought up to date in place.
+        // Profiles that have no other owner are updated in place.
         planner.known.clear();
         planner.knowledge.clear();
         for program in running.programs() {
@@ -303,7 +305,7 @@ impl Fairways {
                 learner.refresh(llc.ways);
                 knowledge = Knowledge::Observed { least_ipc: learner.least_ipc };
                 if learner.first_windows > 0 || !learner.is_seen() {
-                    // It must not share what was promised to others.
+                    // Until it is known, it must not share ways that were promised to others.
                     if planner.promises.is_empty() {
                         continue;
                     }
@@ -318,11 +320,11 @@ impl Fairways {
         let lever = running.levers().and_then(|levers| levers.bandwidth);
         let memory_mbps = lever.and_then(|lever| lever.capacity_mbps);
         let doubt = judge.doubt(p, learners);
-        // What has lasted for long is taken to last as long again.
+        // What has lasted for some time is assumed to last as long again.
         let lived = self.learning_since.map_or(LONGEST, |since| at.since(since));
         let phases = learners.iter().filter(|learner| judge::phase(p, learner) != ALL_PHASES);
         let phases = phases.filter_map(LearnedProgram::phases_last).map(Duration::from_nanos);
-        // Beside a service none lasts: its ways follow its load.
+        // Beside a service no plan lasts: the service's ways follow its load.
         let longest = if services.count() > 0 { BESIDE_SERVICES } else { LONGEST };
         let lasts = phases.fold(lived.min(longest), Duration::min).max(p.decision_period);
         let outlook = Outlook { memory_mbps, has_turned, doubt, lasts };
@@ -330,12 +332,12 @@ impl Fairways {
     }
 }
 
-/// Whether a program is to be learned: it has neither a profile nor an objective.
+/// Whether a program has to be learned: it has neither a profile nor an objective.
 const fn is_learned(program: &RunningProgram) -> bool {
     program.profile.is_none() && program.wish.objective.is_none()
 }
 
-/// Whether a program is to be held against its profile.
+/// Whether a program has to be compared with its profile.
 const fn is_watched(program: &RunningProgram) -> bool {
     program.profile.is_some() && program.wish.objective.is_none()
 }

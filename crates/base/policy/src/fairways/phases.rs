@@ -1,4 +1,4 @@
-//! The phases of a program: what it did in each, kept for when it comes back (dCat §3.4).
+//! The phases of a program. What it did in each is kept for when the phase returns (dCat §3.4).
 
 use alloc::vec::Vec;
 
@@ -7,26 +7,26 @@ use fairways_core::{Curve, Q32, Ways};
 use super::observed::Observed;
 use super::rates::ObservedRates;
 
-/// Phases that are kept of a program.
+/// The most phases that are kept of a program.
 const MOST_PHASES: usize = 4;
 
-/// Windows in a row that are unlike the phase before another one begins.
+/// How many unlike windows in a row begin another phase.
 const PERSISTENCE: usize = 2;
 
-/// How long they have to be together, in nanoseconds: half a window of normal operation by
-/// default. What changes in the short windows of a sampling may be parts of one phase.
+/// How long these windows must be together, in nanoseconds: by default half a window of normal
+/// operation. Changes in the short windows of a sampling may be parts of one phase.
 const PERSISTENCE_NANOS: u64 = 25_000_000;
 
-/// The most windows that are kept: 25 of a millisecond last that long.
+/// The most unlike windows that are kept; 25 windows of a millisecond last as long as required.
 const MOST_UNLIKE: usize = 32;
 
-/// What was observed of a program, phase by phase; the one at hand comes first.
+/// What was observed of a program, phase by phase; the present phase comes first.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedPhases {
     phases: Vec<Observed>,
-    /// Windows in a row that were unlike the phase at hand.
+    /// A run of windows that are unlike the present phase.
     unlike: Vec<ObservedRates>,
-    /// How many phases have begun, the same one again among them.
+    /// How many phases have begun; a phase that returns counts again.
     pub(crate) begun: u32,
 }
 
@@ -37,7 +37,7 @@ impl ObservedPhases {
         Self { phases, unlike: Vec::with_capacity(MOST_UNLIKE), begun: 0 }
     }
 
-    /// The phase at hand.
+    /// The present phase.
     pub(crate) fn current(&self) -> &Observed {
         &self.phases[0]
     }
@@ -46,9 +46,9 @@ impl ObservedPhases {
         &mut self.phases[0]
     }
 
-    /// Its IPC and its LLCMPKC with each number of ways, and its IPC where it occupies next to
-    /// nothing: if that was not seen in the phase at hand, the IPC with one way times the ratio of
-    /// the two in the last phase in which it was seen.
+    /// Its IPC and its LLCMPKC with each number of ways, and its IPC with hardly any cache. If that
+    /// was not seen in the present phase, it is the IPC with one way times the ratio of the two in
+    /// the last phase in which it was seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Option<Q32>)> {
         let (curves, least) = self.current().curves(ways)?;
         let least = least.or_else(|| {
@@ -63,19 +63,19 @@ impl ObservedPhases {
         Some((curves, least))
     }
 
-    /// Forgets all, on another cache.
+    /// Forgets everything, as the cache is another one.
     pub(crate) fn clear(&mut self) {
         self.phases.truncate(1);
         self.phases[0].clear();
         self.unlike.clear();
     }
 
-    /// Adds a window; whether that changes the curves by more than noise would.
+    /// Adds a window; returns whether that changes the curves by more than noise would.
     pub(crate) fn add(&mut self, rates: &ObservedRates) -> bool {
         let is_unlike = self.phases[0].differs(rates) == Some(true);
         let unlike_for = self.unlike.iter().map(|one| one.nanos).sum::<u64>();
         if !is_unlike {
-            // Long ones may have been part of two phases.
+            // A long run of them may have been parts of two phases.
             let is_news = unlike_for < PERSISTENCE_NANOS && self.add_unlike(0);
             self.unlike.clear();
             return self.phases[0].add(rates) | is_news;
@@ -93,14 +93,14 @@ impl ObservedPhases {
         if is_another {
             self.turn(&whole);
         }
-        // The first may have been part of both.
+        // The first window may belong to both phases.
         let is_news = self.add_unlike(usize::from(is_another));
         self.unlike.clear();
         is_news | is_another
     }
 
-    /// Adds the windows that were unlike to the phase at hand, but for the first ones; whether that
-    /// changes its curves.
+    /// Adds the unlike windows to the present phase, without the first `first` ones; returns
+    /// whether that changes its curves.
     fn add_unlike(&mut self, first: usize) -> bool {
         let Self { phases, unlike, .. } = self;
         let mut is_news = false;
@@ -110,8 +110,8 @@ impl ObservedPhases {
         is_news
     }
 
-    /// Begins the phase that a window is of: one that is known, or a new one in place of the one
-    /// that is longest gone.
+    /// Begins the phase of a window: one that is known, or a new one. If all places are in use, the
+    /// new phase replaces the one that was left longest ago.
     fn turn(&mut self, rates: &ObservedRates) {
         let known = self.phases.iter().position(|phase| phase.differs(rates) == Some(false));
         let place = known.unwrap_or_else(|| {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((phases.phases.len(), phases.begun), (2, 1));
     }
 
-    /// Cycles for 1000 instructions with one way, and with next to nothing.
+    /// Cycles per 1000 instructions with one way, and with hardly any cache.
     fn cycles(phases: &ObservedPhases) -> [u64; 2] {
         let ([ipc, _], least) = phases.curves(Ways::new(8).unwrap()).unwrap();
         [ipc.at(1), least.unwrap()].map(|ipc| (1000 << 32) / ipc.raw())

@@ -1,4 +1,4 @@
-//! From the curves of the programs to a plan.
+//! Makes a plan from the curves of the programs.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -20,41 +20,41 @@ use crate::running::leave_unpartitioned;
 use crate::split::Stack;
 use crate::words;
 
-/// What a decision computes with; reused.
+/// The working memory of a decision; reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planner {
     pub(crate) rules: lfoc::Rules,
-    /// The programs whose curves are known, by their numbers in the search.
+    /// The programs whose curves are known, in the order of their numbers in the search.
     pub(crate) known: Vec<RunningProgram>,
-    /// How well each is known.
+    /// The source of each one's curves.
     pub(crate) knowledge: Vec<Knowledge>,
     pub(crate) promises: KeptPromises,
     pub(crate) start: Partition,
     pub(crate) clusters: Clusters,
     pub(crate) search: Search,
     pub(crate) memory: MemoryWeighing,
-    /// The slowdown to expect of each, in units of 2^-32.
+    /// The expected slowdown of each known program, in units of 2^-32.
     pub(crate) slowdowns: Vec<u64>,
     kind: PlanKind,
-    /// What the plan gains over the one before it.
+    /// The plan's gain over the one before it.
     gain: Gain,
     /// The cluster of each program in the plan, and the ways of each cluster.
     pub(crate) placed: Vec<(AppId, usize)>,
     pub(crate) planned_ways: Vec<u32>,
-    /// The clusters by the programs that are known now.
+    /// The clusters as sets of the programs that are known now.
     pub(crate) planned_sets: Vec<u64>,
-    /// The lines of each program under one plan and under another, in ways times 2^32.
+    /// The lines of each program under two plans, in ways times 2^32.
     pub(crate) lines: Vec<[u64; 2]>,
 }
 
-/// What a plan is made for.
+/// The circumstances that a plan is made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlook {
-    /// What memory can move, if that is known.
+    /// The memory's capacity in MB/s, if known.
     pub(crate) memory_mbps: Option<u32>,
-    /// Whether a phase has turned: the plan before was for another one.
+    /// Whether a new phase has begun: the plan before was made for another one.
     pub(crate) has_turned: bool,
-    /// What estimates are off by, in units of 2^-32.
+    /// The error of estimates, in units of 2^-32.
     pub(crate) doubt: u64,
     /// How long the plan may last.
     pub(crate) lasts: Duration,
@@ -63,22 +63,22 @@ pub(crate) struct Outlook {
 /// The source of a program's curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Knowledge {
-    /// None yet: it has the ways that were promised to it, and shares none that are promised.
+    /// Not known yet: it has the ways that were promised to it, and shares no promised ways.
     Assumed,
-    /// Its windows. They do not distinguish all phases: where ways are promised to it, it shares
-    /// none.
+    /// Its windows. They do not distinguish all phases, so it shares no ways if it was promised
+    /// some.
     Observed {
-        /// Its IPC where it occupies next to nothing, which its curves do not have; `None` if it
-        /// was seen with part of a way in no phase that is kept.
+        /// Its IPC with hardly any cache, which its curves do not have; `None` if no phase that is
+        /// kept shows it with part of a way.
         least_ipc: Option<Q32>,
     },
-    /// None: it is a service, which has its fewest ways.
+    /// Not needed: it is a service, which has its fewest ways.
     Served,
     /// Its profile.
     Profiled,
 }
 
-/// Where a plan comes from.
+/// How a plan was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PlanKind {
     #[default]
@@ -87,7 +87,7 @@ enum PlanKind {
     Search,
 }
 
-/// Why a plan is not by the search.
+/// Why a plan does not come from the search.
 pub(crate) const UNPARTITIONED: &str =
     "not enough programs are known yet, or there is one class of service: no partitioning";
 const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
@@ -96,8 +96,8 @@ const CROWDED: &str = "more services than can have ways of their own; in the lar
 pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
 
 impl Planner {
-    /// Decides on a plan for these programs, of which those of `known` have curves. Returns whether
-    /// it is another plan than before.
+    /// Decides on a plan for these programs; those in `known` have curves. Returns whether it
+    /// differs from the plan before.
     pub(crate) fn decide(
         &mut self,
         p: &Parameters,
@@ -121,12 +121,12 @@ impl Planner {
             return self.kind == PlanKind::Rules || self.kind != before;
         }
         let limits = Self::limits(p, llc);
-        // Where profiles decide alone, earlier events leave no trace.
+        // If there are only profiles, earlier events must not influence the plan.
         let is_observed =
             self.knowledge.iter().any(|one| matches!(one, Knowledge::Observed { .. }));
         let clusters = self.planned_ways.len();
         let is_kept = is_observed && self.follow(limits);
-        // The programs of a cluster have left.
+        // All programs of a cluster have ended.
         let is_emptied = self.planned_ways.len() < clusters;
         self.search_all(p, llc, outlook.memory_mbps, is_kept);
         let mut is_another = true;
@@ -150,7 +150,7 @@ impl Planner {
         is_another || is_emptied
     }
 
-    /// What limits a search.
+    /// The limits of a search.
     pub(crate) const fn limits(p: &Parameters, llc: &Llc) -> Limits {
         Limits {
             clusters: llc.max_clusters() as usize,
@@ -160,12 +160,12 @@ impl Planner {
         }
     }
 
-    /// Whether the plan is by the search.
+    /// Whether the plan comes from the search.
     pub(crate) fn is_by_search(&self) -> bool {
         self.kind == PlanKind::Search
     }
 
-    /// What the plan was estimated to gain over the one before it, in units of 2^-32.
+    /// The estimated gain of the plan over the one before it, in units of 2^-32.
     pub(crate) const fn promised_gain(&self) -> u64 {
         match self.gain {
             Gain::Worth(share) | Gain::Faster(share) => share,
@@ -183,7 +183,7 @@ impl Planner {
         self.settle(programs);
     }
 
-    /// Makes an earlier plan the plan again, if it is one of these programs.
+    /// Returns to an earlier plan, if it is for these programs.
     pub(crate) fn go_back(
         &mut self,
         (placed, ways): (&[(AppId, usize)], &[u32]),
@@ -202,7 +202,7 @@ impl Planner {
         is_possible
     }
 
-    /// How programs fare under the plan, and the cluster of each.
+    /// Computes how programs fare under the plan, and the cluster of each.
     fn settle(&mut self, programs: &[RunningProgram]) {
         let Self { clusters, slowdowns, planned_sets, planned_ways, .. } = self;
         for (&set, &owned) in planned_sets.iter().zip(&*planned_ways) {
@@ -211,8 +211,8 @@ impl Planner {
         self.place(programs);
     }
 
-    /// Puts each program into its cluster: one that is not known into the largest, as in LFOC
-    /// (decision LFOC 8).
+    /// Puts each program into its cluster; one that is not known goes into the largest one, as in
+    /// LFOC (decision LFOC 8).
     fn place(&mut self, programs: &[RunningProgram]) {
         let Self { known, placed, planned_ways, planned_sets, .. } = self;
         let largest = (0..planned_ways.len())
@@ -226,8 +226,8 @@ impl Planner {
         }));
     }
 
-    /// Fills the partition with the plan that was decided on, and announces the slowdown to expect
-    /// of each program, unless its bandwidth is limited; the reason.
+    /// Fills the partition with the plan that was decided on, and announces the expected slowdown
+    /// of each program whose bandwidth is not limited; returns the reason.
     pub(crate) fn fill(
         &mut self,
         p: &Parameters,
@@ -291,14 +291,14 @@ impl Planner {
         reason(p.objective, self.gain)
     }
 
-    /// LFOC's class of a program by its curves (Table 1).
+    /// LFOC's class of a program, from its curves (Table 1).
     fn class_of(&self, known: usize, ways: Ways) -> Option<Class> {
         let profile = self.known[known].profile.as_deref()?;
         Some(lfoc::classify(profile, ways, &lfoc::Parameters::plus()))
     }
 
-    /// Announces the class of each program of a plan that is not by the search: the numbers that an
-    /// earlier search estimated are void.
+    /// Announces the class of each program of a plan that does not come from the search; this voids
+    /// the numbers that an earlier search estimated.
     pub(crate) fn announce_classes(
         &self,
         llc: &Llc,

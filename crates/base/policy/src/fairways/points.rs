@@ -1,10 +1,10 @@
-//! Curves through what was observed at some sizes.
+//! Interpolates curves between the sizes at which a program was observed.
 
 use fairways_core::{Curve, Q32, Ways};
 
 use super::rates::{ObservedRates, SIZES};
 
-/// A rise in cycles per instruction with more ways that is taken for noise: 1/64.
+/// A rise of cycles per instruction with more ways by less than this part counts as noise.
 const NOISE: u64 = 64;
 
 /// The points of a curve, in the order of their sizes.
@@ -28,8 +28,8 @@ impl Default for CurvePoints {
 }
 
 impl CurvePoints {
-    /// Adds a point. With more ways a program is no slower, but for noise: points that say so in
-    /// between get their mean.
+    /// Adds a point. More ways do not slow a program down: neighbouring points that seem to say so,
+    /// within noise, are replaced by their mean.
     pub(crate) fn push(&mut self, rates: &ObservedRates) {
         self.points[self.count] = CurvePoint {
             nanos: rates.nanos,
@@ -41,7 +41,7 @@ impl CurvePoints {
         let (mut sum, mut weights, mut first) = (0u128, 0u128, self.count);
         while first > 0 {
             let CurvePoint { nanos, cpi, .. } = self.points[first - 1];
-            // The mean of the points after it is slower, but not by much.
+            // The mean of the points after it is slower, but only within noise.
             let rises = weights == 0
                 || (sum > u128::from(cpi) * weights
                     && sum - u128::from(cpi) * weights < u128::from(cpi / NOISE) * weights);
@@ -56,8 +56,8 @@ impl CurvePoints {
         self.points[first..self.count].iter_mut().for_each(|point| point.cpi = mean);
     }
 
-    /// IPC and LLCMPKC with each number of ways; `filled` is how many of them the program fills.
-    /// `None` if there is no point.
+    /// IPC and LLCMPKC with each number of ways; `filled` returns how many of these the program
+    /// fills. `None` if there is no point.
     pub(crate) fn curves(&self, ways: Ways, filled: impl Fn(u32) -> Q32) -> Option<[Curve; 2]> {
         if self.count == 0 {
             return None;
@@ -70,15 +70,15 @@ impl CurvePoints {
         ])
     }
 
-    /// The IPC where these ways are filled.
+    /// The IPC if these ways are filled.
     pub(crate) fn ipc(&self, filled: Q32) -> Q32 {
         let cpi = self.at(filled, |point| point.cpi);
         Q32::ratio(Q32::ONE.raw(), cpi.max(1)).max(Q32::from_raw(1))
     }
 
-    /// A quantity where these ways are filled: on the line between its neighbours. What goes on
-    /// beyond the last point is 3/4 as steep as before it, for a way, and no further than to where
-    /// no misses are left at that rate; then nothing changes.
+    /// A quantity if these ways are filled: interpolated, or extrapolated beyond the ends. Beyond
+    /// the last point it continues for up to a way with 3/4 of the slope before, and ends where no
+    /// misses would be left at that rate.
     fn at(&self, filled: Q32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
         let points = &self.points[..self.count];
         let x = filled.raw();
@@ -110,8 +110,8 @@ impl CurvePoints {
     }
 }
 
-/// How much further than the second of two points no misses are left, if they go on to get fewer by
-/// as much for each line; as far as one likes where they do not get fewer.
+/// How far beyond the second of two points no misses are left, if each line saves as many as
+/// before; without limit if the misses do not fall.
 fn to_no_misses(before: &CurvePoint, last: &CurvePoint) -> u64 {
     let [more, fewer] =
         [before, last].map(|point| u128::from(point.llcmpkc) * u128::from(point.cpi));
@@ -124,8 +124,8 @@ fn to_no_misses(before: &CurvePoint, last: &CurvePoint) -> u64 {
 /// Half a way.
 const HALF: u64 = 1 << 31;
 
-/// Goes on beyond the first of two values, which are `span` apart, by `further`; not below half of
-/// the first, nor above twice.
+/// Extrapolates beyond the first of two values, which are `span` apart, by `further`; the result
+/// stays between half and twice the first value.
 fn extend([end, inner]: [u64; 2], span: u64, further: u64) -> u64 {
     let change = u128::from(end.abs_diff(inner)) * u128::from(further) / u128::from(span.max(1));
     let change = u64::try_from(change).unwrap_or(u64::MAX);
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::fairways::observed::tests::rates;
 
-    /// Cycles for 1000 instructions with 1 to 5 ways, from these at quarters of a way.
+    /// Cycles per 1000 instructions with 1 to 5 ways, from points at quarters of a way.
     fn cycles(points: &[(u64, u64)]) -> Vec<u64> {
         let mut all = CurvePoints::default();
         for &(quarters, cycles) in points {

@@ -11,10 +11,10 @@ pub(crate) struct SharingProgram {
     /// Its slowdown and its pressure (LLCMPKC) with each number of ways.
     pub(crate) slowdowns: Curve,
     pub(crate) pressures: Curve,
-    /// Its slowdown where it occupies next to nothing, in units of 2^-32.
+    /// Its slowdown with hardly any cache, in units of 2^-32.
     pub(crate) slowest: u64,
-    /// The ways that were promised to it, and how slow it may be where it shares some, in units of
-    /// 2^-32.
+    /// The ways that were promised to it, and the slowdown that it may have if it shares ways, in
+    /// units of 2^-32.
     pub(crate) promise: Option<(u32, u64)>,
     /// Whether it counts for throughput only.
     pub(crate) is_best_effort: bool,
@@ -32,14 +32,14 @@ impl SharingProgram {
         }
     }
 
-    /// The most that it lets the smallest slowdown of its cluster be.
+    /// The largest value that it allows the smallest slowdown of its cluster.
     pub(crate) fn ceiling(&self) -> u64 {
         let most = most_raw(self.slowest, &self.slowdowns);
         if self.is_best_effort { most.min(1 << 32) } else { most }
     }
 
-    /// The least ways that it occupies if it is no slower than this where that counts, in units of
-    /// 2^-32.
+    /// The least that it must occupy to be no slower than this, in units of 2^-32; 0 if its
+    /// slowdown does not count.
     pub(crate) fn least_occupancy(&self, slowest: u64) -> u64 {
         if self.is_best_effort { 0 } else { least_raw(self.slowest, &self.slowdowns, slowest) }
     }

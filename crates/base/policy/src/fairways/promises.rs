@@ -1,8 +1,8 @@
-//! Which promises of ways can be kept at once (dCat §3.1), and what they demand of a plan.
+//! Which promises of ways can be kept at once (dCat §3.1), and what they require of a plan.
 //!
-//! A program with `baseline_ways` is to be no slower, beyond a tolerance, than alone with so many
-//! ways. It is as fast as that with at least these ways to itself. It may also share ways, if its
-//! curves say that it is fast enough there.
+//! A program with `baseline_ways` must not be slower, beyond a tolerance, than alone with that many
+//! ways. It is fast enough with at least these ways to itself. It may also share ways, if its
+//! curves say that it is fast enough then.
 
 use alloc::vec::Vec;
 
@@ -11,15 +11,15 @@ use fairways_core::{AppId, Llc};
 use crate::locpart::Party;
 use crate::program::RunningProgram;
 
-/// The promises that are kept, with their ways: where there are too many, those of the programs
-/// that started first.
+/// The promises that are kept, with their ways. If there are too many, those of the programs that
+/// started first are kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptPromises(Vec<(AppId, u32)>);
 
 impl KeptPromises {
     /// Finds which promises can be kept at once. Each service has some ways in any case.
     pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram], services: &[Party]) {
-        // The others need ways and a cluster, unless all are promised theirs.
+        // The other programs need ways and a cluster, unless all have promises.
         let (mut ways, mut clusters) = (llc.ways.get(), llc.max_clusters());
         if !self.fill(llc, (programs, services), ways, clusters) {
             ways -= llc.min_ways().min(ways);
@@ -28,7 +28,7 @@ impl KeptPromises {
         }
     }
 
-    /// Keeps promises as long as there are ways and clusters; whether that is all programs.
+    /// Keeps promises while ways and clusters are left; returns whether all programs have one.
     fn fill(
         &mut self,
         llc: &Llc,
@@ -69,12 +69,12 @@ impl KeptPromises {
         self.0.is_empty()
     }
 
-    /// The ways that are promised to a program, if that is kept.
+    /// The ways that are promised to a program, if the promise is kept.
     pub(crate) fn ways_of(&self, app: AppId) -> Option<u32> {
         self.0.iter().find(|(other, _)| *other == app).map(|&(_, ways)| ways)
     }
 
-    /// The ways that are promised to each program but this one.
+    /// The ways that are promised to each program except this one.
     pub(crate) fn ways_of_others(&self, app: AppId) -> impl Iterator<Item = (AppId, u32)> {
         self.0.iter().copied().filter(move |(other, _)| *other != app)
     }

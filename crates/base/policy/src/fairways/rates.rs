@@ -1,25 +1,26 @@
-//! The rates of a window, and the size that they are of.
+//! The rates of a window, and the size at which they were measured.
 
 use core::time::Duration;
 
 use fairways_core::{Counters, MAX_WAYS, Q32};
 
-/// The sizes that a way is divided into.
+/// How many sizes a way is divided into.
 const PER_WAY: usize = 4;
 
-/// Sizes differ by quarters of a way.
+/// Sizes differ by a quarter of a way.
 pub(crate) const SIZES: usize = PER_WAY * MAX_WAYS + 1;
 
-/// A mean remembers as long as this many windows like the last one, and no less than before.
+/// A mean covers roughly this many windows as long as the last one, and never less time than
+/// before.
 const REMEMBERED: u64 = 16;
 
-/// A window longer than an hour counts for no more.
+/// A window that is longer than this, an hour, counts as an hour.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// The rates of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObservedRates {
-    /// How long it is: nanoseconds, at least 1. Of a mean, how much of its windows it remembers.
+    /// Its length in nanoseconds, at least 1; for a mean, the length of the windows that it covers.
     pub(crate) nanos: u64,
     /// The ways that the program occupied.
     pub(crate) occupancy: Q32,
@@ -34,7 +35,7 @@ pub(crate) struct ObservedRates {
 }
 
 impl ObservedRates {
-    /// `None` if a counter is missing that has to be there.
+    /// `None` if a required counter is missing.
     pub(crate) fn new(counters: &Counters, occupancy: Q32, length: Duration) -> Option<Self> {
         let instructions = counters.instructions.filter(|&count| count > 0)?;
         let cpi = Q32::ratio(counters.cycles.filter(|&cycles| cycles > 0)?, instructions);
@@ -51,20 +52,20 @@ impl ObservedRates {
         })
     }
 
-    /// Whether it has so few references that the cache makes hardly a difference: a miss costs up
-    /// to 200 cycles, and all of its references together less than a fiftieth of its time.
+    /// Whether it has so few references that the cache hardly matters: a miss costs up to 200
+    /// cycles, and all of its references together less than a fiftieth of its time.
     pub(crate) fn hardly_uses_the_cache(&self) -> bool {
         self.references.is_some_and(|references| references.raw() / 5 <= self.cpi.raw() / 50)
     }
 
-    /// Where it counts among the sizes.
+    /// The index of its size.
     pub(crate) fn size(&self) -> usize {
         let size = (u128::from(self.occupancy.raw()) * PER_WAY as u128) >> 32;
         usize::try_from(size).unwrap_or(usize::MAX).min(SIZES - 1)
     }
 
-    /// Adds a window to a mean: each counts for as long as it is. The program is taken to have run
-    /// all that time, which gives the instructions that what is per instruction counts by.
+    /// Adds a window to a mean, weighted by its length. The program is assumed to have run all that
+    /// time; this yields the instructions by which rates per instruction are weighted.
     pub(crate) fn blend(&mut self, other: &Self) {
         let most = self.nanos.max(other.nanos * REMEMBERED);
         let length = (self.nanos + other.nanos).min(most);
@@ -84,14 +85,14 @@ impl ObservedRates {
     }
 }
 
-/// The mean of two numbers, of which the other counts for `part`, in units of 2^-32.
+/// The mean of two numbers; the second has the weight `part`, in units of 2^-32.
 fn mean(known: Q32, other: Q32, part: u64) -> Q32 {
     let rest = u128::from(Q32::ONE.raw() - part);
     let sum = u128::from(known.raw()) * rest + u128::from(other.raw()) * u128::from(part);
     Q32::from_raw(u64::try_from(sum >> 32).unwrap_or(u64::MAX))
 }
 
-/// The same where either may be missing.
+/// The mean of two numbers of which either may be missing.
 fn mean_of_known(known: Option<Q32>, other: Option<Q32>, part: u64) -> Option<Q32> {
     match (known, other) {
         (Some(known), Some(other)) => Some(mean(known, other, part)),

@@ -1,8 +1,8 @@
-//! The reasons of plans: what they gain.
+//! The reasons of plans: what each gains.
 
 use super::objective::{Gain, Objective};
 
-/// One text for each percent from 0 to 25; texts that are made up would be allocated.
+/// One text for each percent from 0 to 25: composing a text would allocate.
 macro_rules! percents {
     ($before:literal, $after:literal) => {
         percents!(@ $before, $after;
@@ -24,7 +24,7 @@ const SHORTER: [&str; 26] =
 pub(crate) const KEPT: &str = "no other plan is worth the lines that move";
 pub(crate) const KEPT_AFTER_SAMPLING: &str = "sampling has ended: the decision before it stands";
 
-/// The reason of a plan with this gain over the one before it.
+/// The reason for a plan with this gain over the one before it.
 pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
     let (texts, more, only) = match objective {
         Objective::Unfairness => (

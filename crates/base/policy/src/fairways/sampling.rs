@@ -1,8 +1,8 @@
-//! Which program is sampled, and from when to when.
+//! Decides which program is sampled, and when sampling begins and ends.
 //!
-//! The stake of a program is how slow it could be under the plan, if it gained as much from more
-//! ways as it possibly can. If it could be slower than the slowest, it is sampled; if it could not,
-//! the plan would be the same whatever sampling found.
+//! The stake of a program is its slowdown under the plan if it gained as much from more ways as it
+//! possibly can. If that could exceed the largest slowdown, the program is sampled. Otherwise the
+//! plan would be the same whatever sampling found.
 
 use fairways_core::{Action, AppId, Llc, PlanId, Q32, Sample, Time, WindowLength};
 
@@ -10,29 +10,29 @@ use super::Fairways;
 use super::session::{Growth, GrowthStep};
 use crate::running::leave_unpartitioned;
 
-/// The time that sampling may take whatever share of the time it is.
+/// Sampling may take this much time before its share of the time counts.
 pub(super) const FIRST_NANOS: u64 = 1_000_000_000;
 
-/// A sampling that was given up is put off for at most 4 times 2^5 decisions.
+/// A sampling that was given up is put off for at most 4 times 2 to the power of this decisions.
 const MOST_GIVEN_UP: u32 = 5;
 
-/// A program that turned out not to be of interest, or that did not fill its partition in time, is
-/// not sampled for this many decisions.
+/// For this many decisions a program is not sampled again if it turned out not to be of interest,
+/// or did not fill its partition in time.
 const FOR_LONG: u32 = 40;
 
-/// A program whose phase changed while it was sampled is not sampled for this many decisions.
+/// For this many decisions a program is not sampled again if its phase changed during sampling.
 const AGAIN: u32 = 4;
 
-/// A sampling that may take longer needs so many times the stake. With 8 times, as it may take 8
-/// times as long, mixes on the model were sampled a tenth longer in all, and were no fairer.
+/// A sampling that may take longer needs this many times the stake. With 8, as it may take 8 times
+/// as long, mixes on the model were sampled a tenth longer in all, and were no fairer.
 const STAKE_IF_LONG: u128 = 24;
 
 const UNPARTITIONED_YET: &str =
     "one cluster with every way until a plan after sampling is accepted";
 
 impl Fairways {
-    /// The program to sample. It is of interest as long as it could take fewer cycles per
-    /// instruction than the number beside it.
+    /// The program to sample, and its CPI of interest: it is of interest as long as it could take
+    /// fewer cycles per instruction than that.
     pub(super) fn next_sample(&self, at: Time, llc: &Llc) -> Option<(AppId, Q32)> {
         let since = at.since(self.learning_since?);
         let allowed = since.as_nanos() * u128::from(self.parameters.sampling_percent) / 100;
@@ -40,7 +40,7 @@ impl Fairways {
         if sampled > allowed + u128::from(FIRST_NANOS) {
             return None;
         }
-        // What it would do with other ways is anybody's guess.
+        // Nothing shows how it would behave with other ways.
         let of_unknown_size = self.learners.iter().find(|learner| {
             learner.put_off == 0
                 && learner.is_of_unknown_size()
@@ -50,7 +50,7 @@ impl Fairways {
         if let Some(learner) = of_unknown_size {
             return Some((learner.app, Q32::from_raw(u64::MAX)));
         }
-        // What takes long waits until it is within the share of the time.
+        // A long sampling waits until it is within the share of the time.
         let may_take_long = sampled + Growth::longest(&self.parameters).as_nanos() <= allowed;
         let slowest = self.planner.slowdowns.iter().copied().max()?;
         let stake = u128::from(self.parameters.stake_percent);
@@ -84,7 +84,7 @@ impl Fairways {
         Growth::sizes(app, llc, self.running.programs(), &self.planner.promises)
     }
 
-    /// A window of the program that is being sampled ended.
+    /// Handles the end of a window of the program that is being sampled.
     pub(super) fn go_on(
         &mut self,
         at: Time,
@@ -110,14 +110,14 @@ impl Fairways {
         if is_over && is_one_phase {
             learner.set_sampled(step == GrowthStep::Complete);
         } else if is_over {
-            // Some sizes were seen in another phase than others.
+            // The sizes were seen in more than one phase.
             learner.put_off = AGAIN;
         }
         let is_of_interest =
             learner.observed().least_cpi(llc.ways) <= Some(session.cpi_of_interest);
         if !is_of_interest || step == GrowthStep::Unfinished {
             learner.put_off = FOR_LONG;
-            // Nothing showed what it holds: the next time need not be soon.
+            // Sampling did not show its occupancy, so there is no hurry to repeat it.
             if learner.is_of_unknown_size() {
                 learner.put_off <<= learner.given_up.min(MOST_GIVEN_UP);
                 learner.given_up += 1;
@@ -147,7 +147,7 @@ impl Fairways {
         act(Action::Watch { app, every: WindowLength::Time(self.parameters.sampling_window) });
     }
 
-    /// Plans for the program that is being sampled.
+    /// Makes the plan for the program that is being sampled.
     pub(super) fn divide(&mut self, act: &mut dyn FnMut(Action<'_>)) {
         let Self { running, planner, session, bandwidth, judge, .. } = self;
         let Some(session) = session else { return };
@@ -161,7 +161,7 @@ impl Fairways {
         (self.is_divided, self.follows_sampling) = (true, true);
     }
 
-    /// Ends the sampling at hand, whose program goes on.
+    /// Ends the sampling; its program still runs.
     pub(super) fn stop(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         if let Some(app) = self.sampling() {
             self.leave(at);
@@ -169,7 +169,7 @@ impl Fairways {
         }
     }
 
-    /// Ends a sampling.
+    /// Ends the sampling, and adds up its time.
     pub(super) fn leave(&mut self, at: Time) {
         let Some(session) = self.session.take() else { return };
         let nanos = u64::try_from(at.since(session.began).as_nanos()).unwrap_or(u64::MAX);
@@ -187,7 +187,7 @@ impl Fairways {
         self.decide(at, None, act);
     }
 
-    /// A plan could not be carried out.
+    /// Handles a plan that could not be carried out.
     pub(super) fn refused(&mut self, at: Time, plan: PlanId, act: &mut dyn FnMut(Action<'_>)) {
         if self.plan != Some(plan) {
             return;
@@ -198,8 +198,8 @@ impl Fairways {
         }
         let had_limits = self.bandwidth.refuse(at);
         if core::mem::take(&mut self.was_divided) {
-            // No program is to be left with the ways that a sampling partition could spare. One
-            // cluster requires the least of a machine.
+            // No program may be left with only the ways beside a sampling partition. One cluster is
+            // the easiest plan for a machine.
             let Self { running, planner, .. } = self;
             self.plan = running.plan(act, |llc, programs, partition, announcer| {
                 leave_unpartitioned(llc, programs, partition);

@@ -1,6 +1,6 @@
 //! A local search over clusterings. A step moves a program to another or a new cluster, swaps two
-//! programs, or merges two clusters. Each step's ways are divided from scratch, as far as bounds
-//! do not show that it is no better, and steps are taken until none is better.
+//! programs, or merges two clusters. The ways are divided from scratch for each step, unless bounds
+//! show that it is no better. The search ends when no step is better.
 
 use alloc::vec::Vec;
 
@@ -10,33 +10,33 @@ use super::needs::{ChangedRows, ClusterNeeds, Step};
 use super::objective::{Aim, Objective, Outcome};
 use super::program::members;
 
-/// The search, and the memory that it works in.
+/// The search, with its working memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
     /// The best plan: a set of programs for each cluster, and its ways.
     best_sets: Vec<u64>,
     best_ways: Vec<u32>,
     best: Option<Outcome>,
-    /// What was made best last, if that is not the objective alone.
+    /// The aim of the last search, if it was not the objective alone.
     weighed: Option<Aim>,
-    /// The plan at hand, and how its clusters fare.
+    /// The present plan, and the outcomes of its clusters.
     sets: Vec<u64>,
     ways: Vec<u32>,
     planned_rows: Vec<Row>,
-    /// The ways after the best step from it.
+    /// The ways after the best step from the present plan.
     found_ways: Vec<u32>,
-    /// What its clusters need to beat the best step.
+    /// What the present plan's clusters need to beat the best step.
     needs: ClusterNeeds,
-    /// The clusters after the step at hand, how they fare, and their fewest ways.
+    /// The clusters after the step that is being tried, their outcomes, and their fewest ways.
     tried: Vec<u64>,
     rows: Vec<Row>,
     fewest: Vec<u32>,
     division: Division,
-    /// The plans that searches came by.
+    /// The plans that any search has visited.
     visited: Vec<u64>,
     /// The ways after a step that only has a higher throughput.
     faster_ways: Vec<u32>,
-    /// The program whose moves are tried next, and after that step.
+    /// The program whose moves are tried next, and the one after a step to a higher throughput.
     next: u32,
     next_if_faster: u32,
     trials: u32,
@@ -61,7 +61,7 @@ impl Search {
         self.best_ways.extend_from_slice(ways);
     }
 
-    /// Begins again, without a plan.
+    /// Starts again without a plan.
     pub(crate) fn begin(&mut self) {
         (self.best, self.weighed) = (None, None);
         self.trials = 0;
@@ -70,8 +70,8 @@ impl Search {
         self.ways.clear();
     }
 
-    /// Goes on to weigh throughput against what the objective may get worse by; the searches that
-    /// follow begin with the best plan so far. `None` if there is nothing to weigh.
+    /// Continues by weighing throughput against a loss of the objective; the searches that follow
+    /// begin with the best plan so far. `None` if there is nothing to weigh.
     pub(crate) fn weigh(&mut self, objective: Objective, percent: u32) -> Option<Aim> {
         self.weighed = Aim::exchange(objective, self.best.as_ref()?, percent);
         if self.weighed.is_some() {
@@ -82,7 +82,7 @@ impl Search {
         self.weighed
     }
 
-    /// What the best plan is the best by.
+    /// The aim by which the best plan is the best.
     pub(crate) fn aim(&self, objective: Objective) -> Aim {
         self.weighed.unwrap_or(Aim::Alone(objective))
     }
@@ -95,15 +95,15 @@ impl Search {
         }
     }
 
-    /// Searches from the plan that was added, and keeps the result if it is the best yet. It is
-    /// never worse than the plan to start from, if that is within the limits.
+    /// Searches from the plan that was added, and keeps the result if it is the best so far. The
+    /// result is never worse than the start, if that is within the limits.
     pub(crate) fn run(&mut self, aim: Aim, limits: Limits, clusters: &mut Clusters) {
         while self.sets.len() > limits.clusters.max(1) {
             let last = self.sets.pop().unwrap_or_default();
             if let Some(set) = self.sets.last_mut() {
                 *set |= last;
             }
-            // Ways that were planned for another number of clusters mean nothing.
+            // Ways that were planned for another number of clusters are of no use.
             self.ways.clear();
         }
         self.planned_rows.clear();
@@ -126,7 +126,7 @@ impl Search {
             self.ways.clear();
             return;
         }
-        // What other searches do from a plan, this one would do as well.
+        // From a plan that another search visited, this one would do the same.
         while self.is_new()
             && let Some((better, step)) = self.next_step(aim, limits, clusters, outcome)
         {
@@ -146,7 +146,7 @@ impl Search {
         self.ways.clear();
     }
 
-    /// Whether no search has come by the plan at hand before.
+    /// Whether no search has visited the present plan before.
     fn is_new(&mut self) -> bool {
         let plan = self.sets.iter().map(|&set| mix(set)).fold(0, u64::wrapping_add);
         let is_new = !self.visited.contains(&plan);
@@ -156,10 +156,11 @@ impl Search {
         is_new
     }
 
-    /// A step to a plan that is better than the one at hand: the best move, or else the best swap,
-    /// or else the best merge, by the objective alone, as a higher throughput at the same
-    /// unfairness may lead away from fairer plans. If there is none, one to a higher throughput, of
-    /// the next program that has one. The best step where the objective is throughput itself.
+    /// A step from the present plan to a better one: the best move, else the best swap, else the
+    /// best merge. Only the objective counts at first, as a higher throughput at the same
+    /// unfairness may lead away from fairer plans; if no step improves it, takes one to a higher
+    /// throughput, of the next program that has one. If throughput is the objective, takes the best
+    /// step.
     fn next_step(
         &mut self,
         aim: Aim,
@@ -216,8 +217,8 @@ impl Search {
         target.found()
     }
 
-    /// Sets the best step so far aside if it only has a higher throughput, and goes on to look for
-    /// better steps by the objective alone. Whether it is set aside.
+    /// If the best step so far only has a higher throughput, sets it aside and goes on to look for
+    /// better steps by the objective alone. Returns whether it did.
     fn set_aside(
         &mut self,
         aim: Aim,
@@ -242,7 +243,7 @@ impl Search {
         self.sets.iter().position(|set| set >> program & 1 == 1).unwrap_or(0)
     }
 
-    /// An outcome to beat, and what the clusters of the plan at hand need for that.
+    /// The outcome to beat, and what the clusters of the present plan need for that.
     fn target(
         &mut self,
         aim: Aim,
@@ -255,7 +256,7 @@ impl Search {
         StepTarget { to_beat, step: None, faster: None }
     }
 
-    /// Keeps a step if it is better than the plan at hand and the best step so far.
+    /// Keeps a step if it is better than the present plan and the best step so far.
     fn consider(
         &mut self,
         aim: Aim,
@@ -281,8 +282,8 @@ impl Search {
         }
     }
 
-    /// Writes the clusters after a step into `tried`, how they fare into `rows`, and their fewest
-    /// ways, of which those of the changed clusters are given, into `fewest`.
+    /// Writes the clusters after a step into `tried`, their outcomes into `rows`, and their fewest
+    /// ways into `fewest`; those of the changed clusters are given.
     fn apply(&mut self, step: Step, changed: ChangedRows) {
         let Self { sets, tried, planned_rows, rows, fewest, .. } = self;
         tried.clone_from(sets);
@@ -307,7 +308,7 @@ impl Search {
     }
 }
 
-/// What steps are to beat: the plan at hand or the best step from it, which is kept here.
+/// What steps must beat: the present plan or the best step from it, which is kept here.
 struct StepTarget {
     to_beat: Outcome,
     step: Option<Step>,

@@ -1,5 +1,6 @@
-//! Services with an objective: Locpart's control decides the fewest ways of each (Locpart §III-B,
-//! by the margin rule). They count as promised to it, and the search divides the other ways.
+//! Services with an objective. Locpart's control decides the fewest ways of each (Locpart §III-B,
+//! by the margin rule). These count as promised to the service, and the search divides the other
+//! ways.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,18 +16,18 @@ use crate::locpart::{Parameters, Party, WayTransfer, announce_services, control}
 use crate::program::RunningProgram;
 use crate::running::{Change, RunningPrograms};
 
-/// The services that run, and Locpart's state of each.
+/// The services that run, and Locpart's state for each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Services {
     parameters: Parameters,
     /// Each service with its fewest ways, then all other programs together.
     parties: Vec<Party>,
-    /// When the period at hand ends, and how many have ended.
+    /// The end of the present period, and how many periods have ended.
     end: Option<Time>,
     period: u64,
     /// Whether the machine refused the last plan.
     pub(crate) is_refused: bool,
-    /// The curves of a service: it gains nothing by more ways than its fewest.
+    /// The curves of a service: it gains nothing from more than its fewest ways.
     pub(crate) curves: Option<Arc<Profile>>,
 }
 
@@ -46,9 +47,9 @@ impl Services {
         u32::try_from(self.parties.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// Adapts to the programs that run, and to what their owners request: the first services have
-    /// ways of their own, as many as there are clusters for. A new service is entitled to an equal
-    /// share, and so are all others together once a program `joined`.
+    /// Adapts to the running programs and to their owners' requests. The first services get ways of
+    /// their own, as far as there are clusters. A new service is entitled to an equal share; so are
+    /// all other programs together once a program `joined`.
     fn follow(&mut self, llc: &Llc, programs: &[RunningProgram], joined: bool) {
         let requested = programs.iter().filter(|program| program.wish.objective.is_some()).count();
         let clusters = llc.max_clusters() as usize;
@@ -87,7 +88,7 @@ impl Services {
         }
     }
 
-    /// The ways that are promised to nobody.
+    /// The ways that are promised to no program.
     fn rest(&self, llc: &Llc, promises: &KeptPromises) -> u32 {
         let served: u32 =
             self.parties.iter().filter_map(|party| party.occupant.map(|_| party.ways)).sum();
@@ -96,7 +97,8 @@ impl Services {
         llc.ways.get().saturating_sub(served + promised)
     }
 
-    /// Ends a period: services go by the ways that they have. Whether ways are to move.
+    /// Ends a period; each service is judged with the ways that it really has. Returns whether ways
+    /// are to move.
     fn control(
         &mut self,
         at: Time,
@@ -132,7 +134,7 @@ impl Services {
 }
 
 impl Fairways {
-    /// Adapts to a change of the programs, or of what their owners request; requests the windows of
+    /// Adapts to a change of the programs or of their owners' requests; requests windows of
     /// services.
     pub(super) fn follow_objectives(
         &mut self,
@@ -173,7 +175,7 @@ impl Fairways {
             return;
         }
         self.services.end = Some(at.after(self.services.parameters.period()));
-        // What was measured belongs to ways that no plan gave; or no plan can give any.
+        // The measurements belong to ways that no plan set, or no plan can set any.
         if self.services.is_refused || self.running.programs().len() > MOST_PROGRAMS {
             return;
         }

@@ -1,5 +1,5 @@
-//! Sampling: a program alone in a large partition, which it fills from few ways up, while short
-//! windows show what it does at every size on the way. All others share the rest.
+//! Sampling: one program has a large partition to itself and fills it, from few ways up, while
+//! short windows show its behaviour at every size. All other programs share the rest.
 
 use core::time::Duration;
 
@@ -16,50 +16,50 @@ use crate::split::Stack;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     pub(crate) app: AppId,
-    /// The phase that it was in, by its number.
+    /// The number of the phase in which sampling began.
     pub(crate) phase: u32,
     pub(crate) began: Time,
-    /// When its last window ended, or it began.
+    /// The end of its last window, or the begin of sampling.
     pub(crate) last_window: Time,
     /// The ways of its partition, and the largest number that it can have.
     pub(crate) ways: u32,
     largest: u32,
-    /// Whether it did not fill its partition in the time that it had before.
+    /// Whether it has more time, because it did not fill its partition before.
     has_longer: bool,
-    /// Windows with these ways, the last of them in which hardly a line moved, and those with the
-    /// partition full.
+    /// Windows with these ways; how many of the last ones in a row were steady; and how many had
+    /// the partition full.
     windows: u32,
     still: u32,
     full: u32,
     occupancy: Q32,
-    /// What it occupied when half of the time was up.
+    /// Its occupancy when half of the time was over.
     half_time: Q32,
-    /// It is of interest as long as it could take fewer cycles per instruction than these.
+    /// It is of interest as long as it could take fewer cycles per instruction than this.
     pub(crate) cpi_of_interest: Q32,
 }
 
-/// What comes after a window.
+/// The next step after a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrowthStep {
     Wait,
-    /// It has few lines left: now it may grow.
+    /// It has few lines left, so it may grow now.
     Grow,
     /// It has seen every size that it can.
     Complete,
-    /// Time is up, and it is still filling its partition, or holds lines that are not counted.
+    /// Time is over, but it is still filling its partition, or occupies lines that are not counted.
     Unfinished,
 }
 
-/// LLC misses per 1000 cycles that more ways can't save much of: a miss costs up to 200 cycles.
+/// With fewer LLC misses per 1000 cycles, more ways can't save much: a miss costs up to 200 cycles.
 const FEW: Q32 = Q32::ONE;
 
-/// A program that was still filling its partition when time was up may take so many times as long
-/// when it is sampled again.
+/// A program that was still filling its partition when time was over may take this many times as
+/// long in its next sampling.
 pub const LONGER: u32 = 8;
 
 impl Growth {
-    /// Begins with the fewest ways if what it does with so few was never seen. `None` if sampling
-    /// is not possible.
+    /// Begins with the fewest ways if the program was never seen with so few. `None` if sampling is
+    /// not possible.
     pub(crate) fn new(
         (app, cpi_of_interest): (AppId, Q32),
         at: Time,
@@ -87,9 +87,8 @@ impl Growth {
         })
     }
 
-    /// The fewest and the most ways of a sampling partition for a program: it has at least what was
-    /// promised to it, and leaves the others what was promised to them. `None` if there are no two
-    /// sizes.
+    /// The fewest and the most ways of a program's sampling partition: at least what was promised
+    /// to it, and at most what leaves the others their promises. `None` if there are not two sizes.
     pub(crate) fn sizes(
         app: AppId,
         llc: &Llc,
@@ -147,7 +146,7 @@ impl Growth {
         SAMPLING
     }
 
-    /// Handles a window that ended with this occupancy, or with this one at least.
+    /// Handles a window that ended with this occupancy, or at least this occupancy.
     pub(crate) fn observe(
         &mut self,
         p: &Parameters,
@@ -159,8 +158,8 @@ impl Growth {
         self.windows += 1;
         if let Some(now) = occupancy {
             let moved = now.raw().abs_diff(self.occupancy.raw());
-            // Where each miss takes long, a window brings few lines, and still there are more.
-            // What it hits may be lines that are not counted, wherever they are.
+            // If each miss takes long, a window brings in few lines although more are to come. If
+            // it hits, the hits may be on lines elsewhere that are not counted.
             let has_few = llcmpkc.is_none_or(|rate| rate < FEW);
             let is_still = is_all && moved < Q32::ONE.raw() / 32 && has_few;
             self.still = if is_still { self.still + 1 } else { 0 };
@@ -193,7 +192,7 @@ impl Growth {
         }
     }
 
-    /// Lets it grow.
+    /// Gives it the largest partition.
     pub(crate) fn grow(&mut self) {
         (self.ways, self.windows, self.still, self.full) = (self.largest, 0, 0, 0);
     }

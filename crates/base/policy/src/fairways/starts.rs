@@ -1,4 +1,4 @@
-//! Where searches begin.
+//! The plans from which searches begin.
 
 use fairways_core::{Llc, Q32};
 
@@ -14,7 +14,7 @@ use crate::slowdown::slowdown_table;
 
 impl Planner {
     /// Searches from LFOC+'s plan, from one cluster, from a cluster for each program, and from the
-    /// plan before if it was of the same programs; with what memory can move, if that is known.
+    /// plan before if it was for the same programs; with the memory's capacity, if known.
     pub(super) fn search_all(
         &mut self,
         p: &Parameters,
@@ -29,7 +29,7 @@ impl Planner {
         }
     }
 
-    /// Searches while programs slow each other down so much at memory.
+    /// Searches with this contention at memory.
     pub(super) fn search_at(
         &mut self,
         p: &Parameters,
@@ -48,7 +48,7 @@ impl Planner {
         }
     }
 
-    /// Begins with the programs that are known, which slow each other down so much at memory.
+    /// Restarts the clusters with the known programs, at this contention at memory.
     pub(super) fn restart_clusters(&mut self, p: &Parameters, llc: &Llc, contention: Contention) {
         let Self { known, knowledge, promises, clusters, .. } = self;
         let tolerated = 100 + u128::from(p.tolerance_percent);
@@ -66,7 +66,8 @@ impl Planner {
                 (ways, if may_share { u64::try_from(there).unwrap_or(u64::MAX) } else { 0 })
             });
             let pressures = profile.llcmpkc.resized(llc.ways);
-            // Beside a service that has its fewest ways, nothing is to slow the others down.
+            // Beside a service with its fewest ways, the best is not to slow the others down at
+            // all.
             let is_best_effort = program.wish.best_effort || knowledge == Knowledge::Served;
             let weight = p.objective.weight(program.wish.importance);
             let slowest = match knowledge {
@@ -99,14 +100,14 @@ impl Planner {
         }
         let Self { known, promises, clusters, search, .. } = self;
         search.run(aim, limits, clusters);
-        // A local search may end before the best plan: others begin elsewhere.
+        // A local search may end before the best plan, so others begin elsewhere.
         search.start_with(first(known.len()), limits.ways);
         search.run(aim, limits, clusters);
         if known.len() <= limits.clusters {
             (0..known.len()).for_each(|program| search.start_with(1 << program, 0));
             search.run(aim, limits, clusters);
         }
-        // Where nothing is promised, that is one cluster again.
+        // Without promises, that is one cluster again.
         if !promises.is_empty() {
             let mut others = 0;
             for (number, program) in known.iter().enumerate() {

@@ -1,40 +1,40 @@
-//! How the programs of a set divide ways, one after another: the sweep of `occupancy.rs` with both
-//! curves of a program side by side, so that one look-up gives its slowdown with this way and its
-//! pressure for the next.
+//! Divides ways among the programs of a set, one way after another: the sweep of `occupancy.rs`,
+//! with both curves of a program side by side, so that one look-up returns its slowdown with this
+//! way and its pressure for the next.
 
 use alloc::vec::Vec;
 
 use super::program::{SharingProgram, members};
 use crate::occupancy::between;
 
-/// The curves of programs at each whole number of occupied ways, from 0 on.
+/// The curves of programs at each whole number of occupied ways, from 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PressedCurves {
     points: Vec<PressedPoint>,
-    /// The points of each program.
+    /// How many points each program has.
     each: usize,
 }
 
-/// The slowdown of a program at some occupancy, and how hard it presses for another way there.
+/// A program's slowdown at some occupancy, and its pressure for another way.
 #[derive(Clone, Copy, Debug)]
 struct PressedPoint {
     slowdown: u64,
     pressure: u64,
 }
 
-/// A program of the set at hand.
+/// A program of the set that is being evaluated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SweptProgram {
     pub(crate) program: usize,
     /// The ways that it occupies, times 2^32, and its slowdown there.
     pub(crate) occupancy: u64,
     pub(crate) slowdown: u64,
-    /// How hard it presses for the next way.
+    /// Its pressure for the next way.
     pressure: u64,
 }
 
 impl PressedCurves {
-    /// Begins with these programs, for sets that have up to this many ways.
+    /// Starts again with these programs, for sets that have up to this many ways.
     pub(crate) fn restart(&mut self, ways: u32, programs: &[SharingProgram]) {
         self.each = ways as usize + 2;
         self.points.clear();
@@ -46,7 +46,7 @@ impl PressedCurves {
         }
     }
 
-    /// Begins with a set whose programs occupy these ways, times 2^32.
+    /// Begins a set whose programs occupy these ways, times 2^32.
     pub(crate) fn gather(
         &self,
         set: u64,
@@ -75,7 +75,7 @@ impl PressedCurves {
         }
     }
 
-    /// Between the points of a program.
+    /// Interpolates between the points of a program.
     fn at(&self, program: usize, occupancy: u64) -> PressedPoint {
         let place = program * self.each + usize::try_from(occupancy >> 32).unwrap_or(0);
         let (here, next) = (self.points[place], self.points[place + 1]);

@@ -1,4 +1,4 @@
-//! The losses in a journal.
+//! The losses that a journal shows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,12 +14,12 @@ use serde_json::Value;
 use super::BlameReport;
 use crate::journal::Follower;
 
-/// The part of a journal that counts, on its clock.
+/// The part of a journal to evaluate, in its own clock's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JournalSpan {
-    /// From when on; without it, from the beginning.
+    /// The begin; `None`: the journal's beginning.
     pub since: Option<Duration>,
-    /// Until when; without it, to the end.
+    /// The end; `None`: the journal's end.
     pub until: Option<Duration>,
 }
 

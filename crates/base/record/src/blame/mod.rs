@@ -16,13 +16,13 @@ pub use journal::{JournalSpan, of_journal};
 
 use crate::status::Status;
 
-/// Changes when a field changes its meaning or goes; new fields do not change it.
+/// Changes when a field is removed or changes its meaning; new fields do not change it.
 const SCHEMA: u32 = 2;
 
-/// Losses of late are those of this span, at least, and of twice as much at most.
+/// Recent losses cover at least this span, and at most twice as much.
 pub const LATE: Duration = Duration::from_secs(30);
 
-/// Remedies are searched for so many victims.
+/// The most victims for which remedies are searched.
 const MOST_REMEDIES: usize = 8;
 
 /// What programs lose over a span of time, and to which neighbours.
@@ -30,7 +30,7 @@ const MOST_REMEDIES: usize = 8;
 #[serde(default)]
 pub struct BlameReport {
     schema: u32,
-    /// The domain, of losses of late; absent for those of a span.
+    /// The domain, if the losses are recent ones; absent for a span of a journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     domain: Option<u32>,
     policy: String,
@@ -49,18 +49,19 @@ pub struct BlameReport {
     culprits: Vec<Culprit>,
 }
 
-/// What a program loses. Parts are in units of its time alone: the slowdown, or what is known of
-/// it, is 1 and their sum.
+/// What a program loses. The parts are in units of its time alone: the slowdown, or its known
+/// minimum, is 1 plus their sum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Victim {
     #[serde(skip)]
     app: u32,
     program: String,
-    /// Its cycles over those that it would take alone with the whole cache; `null` if that is not
-    /// known, because the interval is wider than 30 % of it.
+    /// Its cycles divided by those that it would take alone with the whole cache; `null` if that is
+    /// not known: the interval is wider than 30 % of it.
     slowdown: Option<f64>,
-    /// What is known of it then; parts are of this. Absent if it may lose nothing.
+    /// The slowdown's known minimum if `slowdown` is `null`; the parts add up to it. Absent if it
+    /// may be 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     slowdown_at_least: Option<f64>,
     /// The best guess.
@@ -75,7 +76,7 @@ struct Victim {
     ways: f64,
     /// Lost to the memory bus.
     bus: f64,
-    /// Lost to what is not known.
+    /// Lost for an unknown reason.
     unexplained: f64,
     /// Seconds that its threads waited for a CPU, for each second that they ran; not part of the
     /// slowdown. Absent if that is not known.
@@ -84,18 +85,17 @@ struct Victim {
     /// The neighbour that costs it most; absent if it loses too little to blame one.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<String>,
-    /// What would help it against that one; absent if nothing does, or that is not known.
+    /// What would help it against that neighbour; absent if nothing would, or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<OwnWays>,
     /// What each neighbour costs it, the most first.
     by: Vec<CausedPart>,
-    /// What was not seen of it, in a word.
+    /// What was not measured of it, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<NotSeen>,
 }
 
-/// Ways of its own for a victim. Losses are in units of the time alone of the program that has
-/// them.
+/// Ways of its own for a victim. Each gain or loss is in units of that program's time alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct OwnWays {
@@ -104,7 +104,7 @@ struct OwnWays {
     saves: f64,
     saves_least: f64,
     saves_most: f64,
-    /// What the worst culprit loses, with the interval; and all others, added up.
+    /// What the worst culprit loses, with the interval; and what all others lose, added up.
     costs: f64,
     costs_least: f64,
     costs_most: f64,
@@ -122,7 +122,7 @@ struct CausedPart {
     bus: f64,
 }
 
-/// What a neighbour costs all others: the sum over those that blame it.
+/// What a neighbour costs all the programs that blame it, added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Culprit {
@@ -133,13 +133,13 @@ struct Culprit {
 /// What a culprit costs a victim by the cache, or by the bus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CausedLoss<'a> {
-    /// The domain, of losses of late; `None` for those of a span.
+    /// The domain, if the losses are recent ones; `None` for a span of a journal.
     pub domain: Option<u32>,
     /// The program that loses.
     pub victim: &'a str,
     /// The neighbour.
     pub culprit: &'a str,
-    /// `cache` or `bus`.
+    /// The shared resource: `cache` or `bus`.
     pub part: &'static str,
     /// In units of the victim's time alone.
     pub loss: f64,
@@ -148,7 +148,7 @@ pub struct CausedLoss<'a> {
 /// How many times longer a program took than alone with the whole cache.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Slowdown {
-    /// Not known: it may lose nothing.
+    /// Not known; it may lose nothing.
     Unknown,
     /// At least this.
     AtLeast(f64),
@@ -156,7 +156,7 @@ pub enum Slowdown {
     Known(f64),
 }
 
-/// What was not seen of a program.
+/// What was not measured of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum NotSeen {
@@ -196,7 +196,7 @@ impl BlameReport {
         }
     }
 
-    /// The losses of late in a domain of this machine, until now.
+    /// The recent losses in a domain of this machine, until now.
     #[must_use]
     pub fn of_late(losses: &RecentAttribution, status: &Status, domain: u32, now: Time) -> Self {
         let losses = losses.recent();
@@ -209,7 +209,7 @@ impl BlameReport {
         Self { domain: Some(domain), ..report }
     }
 
-    /// The same, with what would help the victims that lose most.
+    /// Adds what would help the victims that lose most.
     #[must_use]
     pub fn with_remedies(mut self, attribution: &Attribution) -> Self {
         let victims = self.programs.iter_mut().filter(|victim| victim.worst.is_some());
@@ -221,8 +221,8 @@ impl BlameReport {
         self
     }
 
-    /// The same, with how long each program waited for a CPU, for each second that it ran, and the
-    /// part of the machine's CPU time that a hypervisor took.
+    /// Adds how long each program waited for a CPU, by the second that it ran, and the part of the
+    /// machine's CPU time that a hypervisor took.
     #[must_use]
     pub fn with_waits(
         mut self,
@@ -236,19 +236,19 @@ impl BlameReport {
         self
     }
 
-    /// Whether no program had a window with the counters that it takes.
+    /// Whether no program had a window with the counters that losses need.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
     }
 
-    /// Whether these are the losses of late in this domain.
+    /// Whether these are the recent losses of this domain.
     #[must_use]
     pub fn is_of_domain(&self, domain: u32) -> bool {
         self.domain == Some(domain)
     }
 
-    /// The slowdown of a program; `None` if it had no window with the counters that it takes.
+    /// The slowdown of a program; `None` if it had no window with the counters that losses need.
     #[must_use]
     pub fn slowdown(&self, program: &str) -> Option<Slowdown> {
         self.programs.iter().find(|victim| victim.program == program).map(Victim::shown_slowdown)
@@ -374,10 +374,10 @@ impl DistinctNames {
     }
 }
 
-/// A program that waits less for a CPU than this, for each second that it runs, hardly waits.
+/// A program that waits less than this for a CPU, per second that it runs, hardly waits.
 const SHORT_WAIT: f64 = 0.05;
 
-/// An interval at least this wide leaves open what the program loses.
+/// If the interval of the slowdown is at least this wide, the program's loss is not known.
 const OPEN: f64 = 0.1;
 
 impl fmt::Display for Slowdown {
@@ -396,15 +396,16 @@ impl Victim {
         self.slowdown.map_or(at_least, Slowdown::Known)
     }
 
-    /// Whether its interval leaves open what it loses.
+    /// Whether the interval is so wide that the program's loss is not known.
     fn is_open(&self) -> bool {
         self.most - self.least >= OPEN
     }
 
-    /// Whether it waits for a CPU, and longer than for the cache and the bus because of neighbours.
+    /// Whether it waits for a CPU, and for longer than its neighbours make it wait for cache and
+    /// bus.
     fn is_starved(&self) -> bool {
         let wait = self.cpu_wait.unwrap_or_default();
-        // By time alone, of which it ran as often as its slowdown says.
+        // Per second of its time alone: it ran as many times longer as its slowdown says.
         wait >= SHORT_WAIT
             && wait * self.slowdown.or(self.slowdown_at_least).unwrap_or(1.0)
                 > self.lines + self.ways + self.bus

@@ -7,10 +7,10 @@ use fairways_command_kit::table::{STYLE, fit, fold};
 
 use super::{BlameReport, NotSeen, OwnWays, Victim};
 
-/// Columns of the matrix; culprits that cost less are left out.
+/// The most columns of the matrix; the culprits that cost least are left out.
 const MOST_CULPRITS: usize = 8;
 
-/// Less is shown as nothing.
+/// A smaller loss is left blank.
 const SHOWN: f64 = 0.005;
 
 /// How to find out what was never seen.
@@ -38,7 +38,7 @@ const ESTIMATED: &str = "\nOccupancies can't be read here, and are estimated fro
 const WAITS_LEGEND: &str = "waits for CPU: seconds that its threads waited for a CPU, for each \
                             second that they ran; not part of the slowdown";
 
-/// Less of the CPU time that a hypervisor took is not shown.
+/// A smaller part of CPU time taken by a hypervisor is not shown.
 const SHOWN_STEAL: f64 = 0.01;
 
 pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -123,7 +123,7 @@ fn print_waits(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether it is known of a program how long it waits for a CPU.
+/// Whether it is known how long any program waits for a CPU.
 fn has_waits(blame: &BlameReport) -> bool {
     blame.programs.iter().any(|one| one.cpu_wait.is_some())
 }
@@ -178,7 +178,7 @@ fn matrix(blame: &BlameReport, culprits: &[&str]) -> Table {
     table
 }
 
-/// A loss; nothing if it is next to none.
+/// A loss; blank if it is close to 0.
 fn lost(part: f64) -> String {
     if part < SHOWN { String::new() } else { format!("+{part:.2}") }
 }
@@ -227,7 +227,7 @@ fn helps(one: &Victim) -> Option<String> {
     Some(text)
 }
 
-/// What would have to be measured for a narrower interval, if that is wide.
+/// What to measure for a narrower interval, if the interval is wide.
 fn unknown(one: &Victim) -> Option<String> {
     let why = match one.unknown.filter(|_| one.is_open())? {
         NotSeen::MoreWaysThan(0.0) => {

@@ -23,9 +23,9 @@ struct Explanation<'a> {
     schema: u32,
     /// The oldest first.
     decisions: Vec<&'a Decision>,
-    /// Whether plans are only observed: none was carried out.
+    /// Whether plans were only observed, and none was carried out.
     observed: bool,
-    /// Where a daemon's machine differs from the decisions now; absent with a journal.
+    /// How a daemon's machine differs from the decisions now; absent with a journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<&'a [String]>,
 }

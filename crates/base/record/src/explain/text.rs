@@ -28,7 +28,7 @@ fn slowdowns<'a>(known: &BTreeMap<(u32, &'a str), Assessment<'_>>, domain: u32) 
         .collect()
 }
 
-/// Of two programs or more, if a slowdown is expected of each.
+/// The expected unfairness and STP of at least two programs; `None` if a slowdown is missing.
 fn unfairness_and_stp(programs: &[&str], all: &Expected<'_>) -> Option<[f64; 2]> {
     let each = programs.iter().map(|program| all.get(program).copied());
     let each = each.collect::<Option<Vec<f64>>>().filter(|each| each.len() > 1)?;
@@ -37,7 +37,7 @@ fn unfairness_and_stp(programs: &[&str], all: &Expected<'_>) -> Option<[f64; 2]>
     Some([largest / smallest, each.iter().map(|slowdown| 1.0 / slowdown).sum()])
 }
 
-/// What a plan gains and costs, by what the policy expects of all of its programs.
+/// What a plan gains and costs, by the policy's expectation for all of its programs.
 fn expected(planned: &[Share], before: &Expected<'_>, now: &Expected<'_>) -> Option<String> {
     let programs = planned.iter().flat_map(|share| &share.members);
     let programs: Vec<&str> = programs.map(|member| member.program.as_str()).collect();
@@ -72,7 +72,7 @@ pub(super) fn names(decisions: &[Decision]) -> Vec<&str> {
 }
 
 /// Prints the selected decisions, about one program or all; with the time of day if `dated`.
-/// Earlier decisions count for what the policy had found about programs by then.
+/// Earlier decisions are read for what the policy had found about programs by then.
 pub(super) fn print(
     decisions: &[Decision],
     is_shown: &dyn Fn(&Decision) -> bool,
@@ -105,7 +105,7 @@ pub(super) fn print(
                 }
                 RecordedAction::Planned { plan: number, reason, clusters, outcome } => {
                     plan = Some((number, reason, outcome));
-                    // What was expected of a refused plan is not in force.
+                    // A refused plan's expectations never came into force.
                     if !matches!(outcome, Outcome::Refused(_)) {
                         planned = clusters;
                     }
@@ -179,12 +179,12 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Writes a line, which continues below itself where the terminal is narrow.
+/// Writes a line, wrapped and indented where the terminal is narrow.
 fn write_line(line: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", fold(line, INDENT.len() + 2))
 }
 
-/// The time, the event, the plan with its reason, and what became of it.
+/// The time, the event, the plan with its reason, and its outcome.
 fn head(
     decision: &Decision,
     plan: Option<(&u32, &String, &Outcome)>,
@@ -234,8 +234,7 @@ fn assessment(known: &Assessment<'_>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The programs that fill some ways; with each the ways that it had before, if their number
-/// changed.
+/// The programs that fill some ways, each with the ways that it had before if their number changed.
 fn share_text(share: &Share) -> String {
     let members: Vec<String> = share
         .members

@@ -18,13 +18,13 @@ pub struct Follower {
     reader: Reader,
     /// The domain that the header names.
     domain: u32,
-    /// When the journal's clock was 0, by the time of day; `None` for a simulated machine.
+    /// The time of day at which the journal's clock was 0; `None` for a simulated machine.
     began: Option<Moment>,
     /// The names in the header; on a simulated machine an app's number is its place here.
     programs: Vec<String>,
-    /// The event of the step that is read next.
+    /// The step that is read next: its event.
     next: Option<Step>,
-    /// The last plan of a policy that decides instead, and when it was made.
+    /// The last plan of the policy that decides in the journal's place, and when it was made.
     planned: Option<(PlanId, Time)>,
     /// The state after the last step.
     pub record: MachineRecord,
@@ -123,9 +123,9 @@ impl Follower {
         Ok(Some(step))
     }
 
-    /// Reads the next step, and records it as another policy would have decided it; false at the
-    /// end. Its plans are taken to be in force at once, as they are; what the journal's plans were
-    /// answered is left out.
+    /// Reads the next step, and records what another policy decides on it; false at the end. Its
+    /// plans count as in force at once and unchanged; the answers to the journal's own plans are
+    /// left out.
     ///
     /// # Errors
     /// If a line is not one of a journal.
@@ -135,7 +135,7 @@ impl Follower {
             return Ok(true);
         }
         let event = match (event, self.planned) {
-            // Windows name its own plan.
+            // Windows name the plan of this policy, not the journal's.
             (Event::Sampled(sample), Some((plan, since))) => Event::Sampled(Sample {
                 plan: Some(plan),
                 straddled: sample.straddled || at < since.after(sample.window),
@@ -204,7 +204,8 @@ impl Follower {
     }
 }
 
-/// An action that owns its data; `None` if it can't be written, which a policy's can.
+/// A copy of the action that owns its data; `None` if it can't be written as JSON, which never
+/// happens with a policy's action.
 fn owned(action: &Action<'_>) -> Option<Action<'static>> {
     serde_json::to_value(action).and_then(serde_json::from_value).ok().map(made_plain_action)
 }
@@ -218,7 +219,7 @@ fn begin(at: Time, event: Cow<'_, Event>, name: Option<Cow<'_, str>>) -> Step {
 /// A text that is safe to print: a journal may come from anywhere, and must not control the
 /// terminal.
 fn made_plain(text: String) -> String {
-    // Most texts are, and there are many.
+    // Most texts are plain, and they are many: copy only the others.
     if text.chars().all(fairways_core::is_plain) { text } else { fairways_core::plain(&text) }
 }
 

@@ -20,7 +20,7 @@ pub use parts::parts;
 pub use reader::Reader;
 pub use writer::{Start, Writer};
 
-/// Changes when a field changes its meaning or is removed; new fields do not change it.
+/// Changes when a field is removed or changes its meaning; new fields do not change it.
 pub const SCHEMA: u32 = 2;
 
 /// Line 1 of every part of a journal.
@@ -48,24 +48,24 @@ impl Header {
         self.machine.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// When the machine's clock was 0, by the time of day; `None` for a simulated machine.
+    /// The time of day at which the machine's clock was 0; `None` for a simulated machine.
     pub fn began(&self) -> Option<Moment> {
         Moment::deserialize(self.machine.get("began")?).ok()
     }
 
-    /// Whether a daemon did not carry its plans out: the machine's answers are then what would be,
-    /// for the policy's sake.
+    /// Whether a daemon only observed its plans. Its journal then has answers as if the plans were
+    /// in force, so that the policy goes on deciding.
     pub fn is_observed(&self) -> bool {
         self.observed_mode().is_some()
     }
 
-    /// The mode of a daemon that did not carry its plans out.
+    /// The daemon's mode, if it only observed its plans.
     pub(crate) fn observed_mode(&self) -> Option<&'static str> {
         let mode = self.machine.get("mode").and_then(Value::as_str);
         ["observe", "dry-run", "counters-only"].into_iter().find(|observed| mode == Some(observed))
     }
 
-    /// Whether an event happened on the machine, and not only for the policy's sake.
+    /// Whether an event happened on the machine, and is not an answer for the policy's sake only.
     pub fn happened(&self, event: &Event) -> bool {
         !(self.is_observed() && matches!(event, Event::Applied { .. }))
     }

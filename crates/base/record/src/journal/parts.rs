@@ -9,7 +9,7 @@ pub(super) fn part_path(path: &Path, number: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The number of the part in a file, by the file's name.
+/// The number of a part, from its file's name.
 pub(super) fn part_number(path: &Path, other: &Path) -> Option<u32> {
     let rest =
         other.as_os_str().as_encoded_bytes().strip_prefix(path.as_os_str().as_encoded_bytes())?;
@@ -28,7 +28,7 @@ pub fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let files = folder.unwrap_or(Path::new(".")).read_dir().into_iter().flatten().flatten();
     let files = files.map(|file| file.path());
     let mut parts: Vec<_> = files.filter_map(|file| Some((number(&file)?, file))).collect();
-    // By number: the shorter ones first.
+    // In numerical order: shorter numbers first.
     parts.sort_by_cached_key(|(number, _)| (number.len(), number.clone()));
     parts.into_iter().map(|(_, part)| part)
 }

@@ -64,7 +64,7 @@ impl Reader {
         let name = path.as_os_str().as_encoded_bytes().strip_suffix(suffix.as_bytes());
         if let Some(base) = name.filter(|_| last.is_none()) {
             let base = PathBuf::from(OsStr::from_bytes(base));
-            // Those that are there: a header may name billions.
+            // Only the parts that exist: a header may name billions.
             let before = parts(&base).filter(|part| {
                 let number_of = part_number(&base, part);
                 number_of.is_some_and(|of| (first..number).contains(&of)) && part.is_file()

@@ -164,7 +164,8 @@ fn every_line_of_a_journal_fits_the_schema() {
     }
 }
 
-/// The oldest part may be gone when it is its turn: somebody deleted it, or fewer were kept before.
+/// The oldest part may be gone when it is due to be deleted: an owner deleted it, or fewer were
+/// kept before.
 #[test]
 fn a_part_that_is_gone_already_ends_no_journal() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,7 +182,7 @@ fn a_part_that_is_gone_already_ends_no_journal() {
     assert!((1..=2).contains(&parts), "{parts}");
 }
 
-/// What a full disk left is no part: it would take the place of one.
+/// An empty file that a full disk left must not become a part: it would take a part's place.
 #[test]
 fn an_empty_file_becomes_no_part() {
     let folder = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ pub struct Writer {
     /// together: otherwise the journal of a killed writer would look as if the policy had done
     /// nothing.
     pending: Vec<u8>,
-    /// The bytes of the current part, of its header, and the most that a part may have.
+    /// The bytes of the current part so far, of its header, and the limit of a part.
     written_bytes: u64,
     header_bytes: u64,
     limit_bytes: u64,
@@ -98,7 +98,7 @@ impl Writer {
     /// Writes an action that follows from the last event.
     ///
     /// # Errors
-    /// As [`write_event`](Self::write_event).
+    /// Like [`write_event`](Self::write_event).
     pub fn write_action(&mut self, at: Time, action: &Action<'_>) -> anyhow::Result<()> {
         self.append(&Line { at, action: Some(Cow::Borrowed(action)), ..Line::default() })
     }
@@ -106,7 +106,7 @@ impl Writer {
     /// Writes out everything that is still pending.
     ///
     /// # Errors
-    /// As [`write_event`](Self::write_event).
+    /// Like [`write_event`](Self::write_event).
     pub fn finish(mut self) -> anyhow::Result<()> {
         self.flush()
     }
@@ -114,7 +114,7 @@ impl Writer {
     /// Writes out the last event with all its actions.
     ///
     /// # Errors
-    /// As [`write_event`](Self::write_event).
+    /// Like [`write_event`](Self::write_event).
     pub fn flush(&mut self) -> anyhow::Result<()> {
         self.write_pending()?;
         self.out.flush().with_context(|| format!("{}: can't write it", shown(&self.path)))
@@ -152,7 +152,7 @@ impl Writer {
             .with_context(|| format!("{}: can't set it aside", shown(&self.path)))?;
         if let Some(old) = self.keep.and_then(|keep| self.header.part.checked_sub(keep)) {
             let old = part_path(&self.path, old);
-            // It may be gone already: somebody deleted it, or fewer parts were kept before.
+            // It may be gone already: an owner deleted it, or fewer parts were kept before.
             match std::fs::remove_file(&old) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => {
                     return Err(why).with_context(|| format!("{}: can't delete it", shown(&old)));
@@ -174,7 +174,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// A run that ends in an error or a panic keeps the event that led there.
+    /// Flushes: a run that ends in an error or a panic keeps the event that led to it.
     fn drop(&mut self) {
         let _ = self.flush();
     }
@@ -185,12 +185,12 @@ fn open(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 16, file))
 }
 
-/// What happens to an existing journal.
+/// What to do with an existing journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// It is an error.
+    /// Fail.
     New,
-    /// Its last part is set aside, and this run begins with the next number.
+    /// Set its last part aside, and begin this run with the next number.
     GoOn,
 }
 
@@ -210,9 +210,9 @@ fn set_aside(path: &Path, keep: Option<u32>) -> anyhow::Result<u32> {
                 format!("{}: expected a journal, found something else than a file", shown(path));
             return Err(BadInput(found).into());
         }
-        // What a full disk left: without it no part is lost.
+        // A full disk left it empty: overwriting it loses nothing.
         Ok(about) if about.len() == 0 => next,
-        // Nothing is lost, whatever the file holds; but only a journal may become a part of one.
+        // Setting a file aside never loses its content, but only a journal may become a part.
         Ok(_) if !is_journal(path)? => {
             return Err(BadInput(format!(
                 "{}: expected a journal, found another file",

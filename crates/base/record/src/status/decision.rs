@@ -18,13 +18,13 @@ pub struct Decision {
     pub domain: u32,
     /// The event, in a line.
     pub event: String,
-    /// How many similar decisions before it this one replaces: those of sampling that follow each
-    /// other with the same reason and the same programs in the same clusters.
+    /// How many similar decisions this one replaces: consecutive ones of sampling, with the same
+    /// reason and the same programs in the same clusters.
     pub alike: u64,
     /// What the policy found about programs and did, in order.
     pub actions: Vec<RecordedAction>,
-    /// Programs in it that ended before the next decision of its domain: the actions are not about
-    /// a later program of the same name.
+    /// Its programs that ended before the next decision of its domain: its actions are not about a
+    /// later program of the same name.
     pub ended: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub enum RecordedAction {
         /// The reason.
         reason: String,
     },
-    /// Threads were put before others, or no longer are.
+    /// Threads were put ahead of others, or no longer are.
     Raised {
         /// Their programs.
         programs: Vec<String>,
@@ -90,14 +90,14 @@ pub enum RecordedAction {
     },
 }
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is or was in force.
     #[default]
     Done,
-    /// Something else than planned is in force: the clusters with their programs and ways.
+    /// Something other than the plan is in force: the clusters with their programs and ways.
     Otherwise(Vec<Share>),
     /// The machine refused it, for this reason.
     Refused(String),

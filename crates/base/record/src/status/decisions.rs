@@ -1,5 +1,5 @@
-//! The last decisions, with what each rests on: the event, what the policy found about each
-//! program, and what it did.
+//! The last decisions, each with its event, what the policy found about each program, and what it
+//! did.
 
 use std::collections::VecDeque;
 
@@ -12,8 +12,8 @@ use super::{MachineView, Status};
 /// The number of decisions kept for a machine.
 const KEPT: usize = 256;
 
-/// The last event, in a line. Most are windows, on which nothing is decided: their line is made
-/// once it is needed, while the program is there.
+/// The last event, in a line. Most events are windows, on which nothing is decided: their line is
+/// composed only when it is needed, while the program still exists.
 #[derive(Clone, Debug)]
 enum LastEvent {
     Line(String),
@@ -35,7 +35,7 @@ pub struct Decisions {
     count: u64,
     /// The last event, with its domain and time.
     last_event: (u32, Time, LastEvent),
-    /// Whether a decision about it has begun.
+    /// Whether a decision on `last_event` has begun.
     is_open: bool,
 }
 
@@ -106,7 +106,7 @@ impl Decisions {
         self.last_event = (domain, at, LastEvent::Line(line));
     }
 
-    /// Notes what became of a plan.
+    /// Records the outcome of a plan.
     fn set_outcome(&mut self, domain: u32, plan: PlanId, now: Outcome) {
         let here = self.kept.iter_mut().rev().filter(|kept| kept.head.domain == domain);
         let mut actions = here.flat_map(|kept| kept.actions.iter_mut());

@@ -68,7 +68,7 @@ impl Status {
                 program.occupancy_ways_at_least = sample.occupancy_at_least.map(to_f64);
                 program.memory_bytes = memory_bytes;
                 program.window_ns = u64::try_from(sample.window.as_nanos()).ok();
-                // Its source reports the latencies of the same window next, if there are any.
+                // The latencies of this window, if any, are reported next.
                 if let Some(objective) = program.objective.as_mut() {
                     objective.clear_window();
                 }
@@ -154,7 +154,7 @@ impl Status {
         self.domain(domain).cpus = Some(set.to_list());
     }
 
-    /// Sets the scheduler by which threads take turns now.
+    /// Sets the scheduler under which threads take turns now.
     pub fn set_scheduler(&mut self, scheduler: Option<&str>) {
         if self.scheduler.as_deref() != scheduler {
             self.scheduler = scheduler.map(str::to_owned);
@@ -162,12 +162,12 @@ impl Status {
         }
     }
 
-    /// Forgets the domains that no longer exist.
+    /// Drops the domains that no longer exist.
     pub fn keep_domains(&mut self, is_there: impl Fn(u32) -> bool) {
         self.domains.retain(|domain| is_there(domain.id));
     }
 
-    /// Removes a program that is over, or begins again.
+    /// Removes a program that ended, or starts again.
     fn remove_program(&mut self, domain: u32, app: AppId) {
         if let Some(place) = self.index.position(&self.programs, domain, app.0) {
             let over = self.programs.remove(place);
@@ -196,12 +196,12 @@ pub fn unique_name(name: String, is_taken: impl Fn(&str) -> bool) -> String {
         return name;
     }
     let mut numbered = (2_u64..).map(|number| format!("{name}#{number}"));
-    // There are more numbers than programs.
+    // Numbers do not run out: they are more than programs.
     numbered.find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 impl ProgramStatus {
-    /// Sets what the owner asks for. An objective's last window is forgotten only if the objective
+    /// Sets what the owner requests. The last window of an objective is kept unless the objective
     /// changes.
     fn set_wish(&mut self, wish: &Wish) {
         (self.baseline_ways, self.best_effort) = (wish.baseline_ways, wish.best_effort);
@@ -221,7 +221,7 @@ impl ProgramStatus {
 }
 
 impl ObjectiveStatus {
-    /// The last window is not known.
+    /// Marks the last window as unknown.
     fn clear_window(&mut self) {
         (self.latency_ns, self.requests, self.met) = (None, None, None);
     }
@@ -250,8 +250,8 @@ fn to_f64(value: Q32) -> f64 {
     value.raw() as f64 / (1u64 << 32) as f64
 }
 
-/// An estimate as a number. A negative one is shown as it came out, although the policy uses 0 in
-/// its place.
+/// An estimate as a number. A negative one is shown as computed, although the policy uses 0
+/// instead.
 #[allow(clippy::cast_precision_loss)] // For people.
 pub(super) fn estimate_value(value: Q32, raw: i64) -> f64 {
     if raw < 0 { raw as f64 / (1u64 << 32) as f64 } else { to_f64(value) }

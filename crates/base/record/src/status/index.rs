@@ -8,18 +8,18 @@ use super::ProgramStatus;
 /// The index of the programs of a [`Status`](super::Status); updated with every start and end.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// By domain and number: the position at the last look-up, and the name. A program only moves
-    /// down.
+    /// By domain and number: the position at the last look-up, and the name. Positions only
+    /// decrease.
     positions: BTreeMap<(u32, u32), (usize, Arc<str>)>,
     /// The names in use, by domain.
     taken: BTreeSet<(u32, String)>,
-    /// By domain and name, the first number that may be free; 2 where there is none.
+    /// By domain and name: the first number that may be free; 2 if there is no entry.
     lowest: BTreeMap<(u32, String), u64>,
     /// By domain, the programs in clusters.
     placed: BTreeMap<u32, Vec<u32>>,
 }
 
-/// An index follows from its programs: with the same programs it is the same.
+/// Always equal: the index follows from the programs, which are compared themselves.
 impl PartialEq for Index {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -27,8 +27,8 @@ impl PartialEq for Index {
 }
 
 impl Index {
-    /// Adds a program, the last in order, and returns its name: its own, or a numbered one if that
-    /// is in use.
+    /// Adds a program at the end, and returns its name: its own, or a numbered one if that is in
+    /// use.
     pub(super) fn start(&mut self, place: usize, domain: u32, app: u32, name: String) -> String {
         let name = self.free_name(domain, name);
         self.positions.insert((domain, app), (place, name.as_str().into()));
@@ -49,7 +49,7 @@ impl Index {
                 return numbered.1;
             }
         }
-        // There are more numbers than programs.
+        // Numbers do not run out: they are more than programs.
         std::mem::take(&mut key.1)
     }
 
@@ -106,7 +106,7 @@ impl Index {
         Some(place)
     }
 
-    /// Sets the programs that have clusters in a domain, and returns those before.
+    /// Sets the programs that have clusters in a domain, and returns the previous ones.
     pub(super) fn set_placed(&mut self, domain: u32, apps: Vec<u32>) -> Vec<u32> {
         self.placed.insert(domain, apps).unwrap_or_default()
     }

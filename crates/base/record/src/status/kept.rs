@@ -1,5 +1,5 @@
-//! Decisions as they are kept: few are ever shown, so their plans become text when they are
-//! requested. Names and ways are those of the moment of the plan.
+//! Decisions as they are stored: few are ever shown, so a plan becomes text only on request. Names
+//! and ways are those at the time of the plan.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use super::decision::{Decision, Member, Outcome, RecordedAction, Share};
 use super::fold::estimate_value;
 use super::{MachineView, Status};
 
-/// A decision as it is kept.
+/// A decision as it is stored.
 #[derive(Clone, Debug)]
 pub(super) struct KeptDecision {
-    /// All but its actions.
+    /// Everything but the actions.
     pub(super) head: Decision,
     pub(super) actions: Vec<KeptAction>,
 }
 
-/// An action as it is kept.
+/// An action as it is stored.
 #[derive(Clone, Debug)]
 pub(super) enum KeptAction {
     Planned(KeptPlan),
     Other(RecordedAction),
 }
 
-/// A plan as it is kept.
+/// A plan as it is stored.
 #[derive(Clone, Debug)]
 pub(super) struct KeptPlan {
     pub(super) plan: PlanId,
@@ -40,7 +40,7 @@ pub(super) struct KeptPlan {
 pub(super) struct KeptClusters {
     /// In the order of their first programs.
     ways: Vec<KeptWays>,
-    /// Those of the first cluster first, of each in the order in which they began.
+    /// By cluster, and within a cluster in the order in which the programs began.
     members: Vec<KeptMember>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct KeptClusters {
 struct KeptWays {
     /// The cache's ways.
     mask: WayMask,
-    /// The number of the ways that are given out.
+    /// How many of the ways that are given out it has.
     count: u32,
     /// The level of memory bandwidth, with its unit.
     bandwidth: Option<String>,
@@ -74,7 +74,7 @@ impl KeptDecision {
         Decision { actions, ..self.head.clone() }
     }
 
-    /// Whether both are plans of sampling by the same rule that came into force, with the same
+    /// Whether both plans were made by the same rule of sampling and came into force, with the same
     /// programs in the same clusters.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let [KeptAction::Planned(new)] = &self.actions[..] else { return false };
@@ -224,7 +224,7 @@ fn recorded(domain: u32, action: &Action<'_>, status: &Status) -> Option<Recorde
     })
 }
 
-/// The names in their order, each once: a program may have several threads.
+/// The names in order, without repetitions: a program may have several threads.
 fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.filter(|name| seen.insert(name.clone())).collect()

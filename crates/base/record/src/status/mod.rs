@@ -1,5 +1,5 @@
 //! The state of a machine and its programs, added up from events and actions. A daemon sends it to
-//! clients; `top` shows that of a simulated machine or a journal.
+//! clients; `top` also shows it for a simulated machine or a journal.
 
 mod decision;
 mod decisions;
@@ -33,8 +33,8 @@ pub use program_totals::ProgramTotals;
 pub use totals::Totals;
 pub use view::{CacheWays, MachineView, WholeMachine};
 
-/// The version of these types: it changes when a field changes its meaning or is removed. New
-/// fields do not change it; a reader ignores those that it does not know.
+/// The version of these types. It changes when a field is removed or changes its meaning. New
+/// fields do not change it; a reader ignores fields that it does not know.
 pub const SCHEMA: u32 = 1;
 
 /// The state of a machine.
@@ -45,7 +45,7 @@ pub struct Status {
     pub schema: u32,
     /// The daemon's version.
     pub version: String,
-    /// The daemon's process; 0 where there is no daemon.
+    /// The daemon's process id; 0 without a daemon.
     pub pid: u32,
     /// The policy's name.
     pub policy: String,
@@ -62,9 +62,9 @@ pub struct Status {
     pub scheduler_reason: Option<String>,
     /// Why the policy stopped deciding; the last partition stays in force.
     pub failed: Option<String>,
-    /// What is not as it should be although the policy runs; a line each.
+    /// Problems that do not stop the policy, a line each.
     pub degraded: Vec<String>,
-    /// The counters that are not counted, of any program. Windows lack them.
+    /// The counters that are not counted for any program. Windows lack them.
     pub uncounted: Vec<UncountedCounter>,
     /// The privileges that the daemon has dropped.
     pub sandbox: Sandbox,
@@ -100,11 +100,11 @@ pub struct Unmatched {
     pub name: String,
     /// The rule by which it is selected.
     pub select: String,
-    /// Why no process matches, and what may have been meant.
+    /// Why no process matches, and what the owner may have meant.
     pub why: String,
 }
 
-/// The privileges that a daemon drops at its start, so that a flaw in it does less harm.
+/// The privileges that a daemon drops at its start, to limit the harm that a flaw in it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sandbox {
@@ -159,8 +159,8 @@ pub struct DomainStatus {
 pub struct ClusterStatus {
     /// The ways that its programs may fill, as a line of schemata shows them.
     pub mask: String,
-    /// The level of memory bandwidth, in the unit of the domain's lever; `null` for no limit by a
-    /// plan. One that its programs brought along may hold.
+    /// The level of memory bandwidth, in the unit of the domain's lever; `null` if the plan sets no
+    /// limit. A limit that its programs had before may still be in force.
     pub bandwidth_level: Option<u32>,
     /// Its programs, by name.
     pub programs: Vec<String>,
@@ -188,11 +188,10 @@ pub struct ProgramStatus {
     pub planned_mask: Option<String>,
     /// The number of the planned ways.
     pub planned_ways: Option<u32>,
-    /// The level of memory bandwidth in force, in the unit of the domain's lever; `null` for no
-    /// limit by a plan.
+    /// The level of memory bandwidth in force, in the unit of the domain's lever; `null` if no plan
+    /// set a limit.
     pub bandwidth_level: Option<u32>,
-    /// The level that is planned for it, the highest one for no limit; `null` where that is in
-    /// force.
+    /// The planned level, the highest one for no limit; `null` if that is in force.
     pub planned_bandwidth_level: Option<u32>,
     /// Its cluster, an index into its domain's; `null` while it is in none.
     pub cluster: Option<u32>,
@@ -200,7 +199,7 @@ pub struct ProgramStatus {
     pub baseline_ways: Option<u32>,
     /// Whether it is background work.
     pub best_effort: bool,
-    /// How many programs it counts as, where a policy adds programs up; `null` for one.
+    /// How many programs it counts as, in policies with importances; `null` for one.
     pub importance: Option<u32>,
     /// The CPUs on which it may run, as a list; `null` for all.
     pub cpus: Option<String>,
@@ -222,12 +221,12 @@ pub struct ProgramStatus {
     pub llcmpkc: Option<f64>,
     /// Occupancy in ways, in the last window.
     pub occupancy_ways: Option<f64>,
-    /// Occupancy in ways at least, where the last window shows no more: lines from before the
-    /// program was monitored are not counted until they are replaced.
+    /// A lower bound on the occupancy in ways, if the last window shows no more: lines from before
+    /// the program was monitored are not counted until they are replaced.
     pub occupancy_ways_at_least: Option<f64>,
     /// Bytes from and to memory, in the last window.
     pub memory_bytes: Option<u64>,
-    /// Joules that cores used for it in all domains, since it was first monitored; `null` where
+    /// Joules that cores used for it in all domains, since it was first monitored; `null` if
     /// packages do not count them, or they can't be read now.
     pub core_energy_joules: Option<f64>,
     /// Its activity on cores in all domains, in farads, likewise.
@@ -259,7 +258,7 @@ pub struct ObjectiveStatus {
 }
 
 impl Status {
-    /// Records which programs are not managed as a whole, and why.
+    /// Records the programs that are not fully managed, and why.
     pub fn set_not_managed(&mut self, why: &BTreeMap<AppId, String>) {
         for program in &mut self.programs {
             program.not_managed = why.get(&AppId(program.app)).cloned();
@@ -310,7 +309,7 @@ impl ProgramStatus {
         Some(self.memory_bytes? as f64 / seconds)
     }
 
-    /// The ways that it occupied, or occupied at least; a dash where neither is known.
+    /// The ways that it occupied, or at least occupied; a dash if neither is known.
     pub fn shown_occupancy(&self) -> String {
         match (self.occupancy_ways, self.occupancy_ways_at_least) {
             (Some(ways), _) => format!("{ways:.2}"),
@@ -319,10 +318,9 @@ impl ProgramStatus {
         }
     }
 
-    /// The slowdown that the policy expects with the ways that it gives it: its time over that with
-    /// the whole cache, or with the ways with which it is fastest; `None` where the policy
-    /// estimates none. What the program really loses is in a
-    /// [`BlameReport`](crate::blame::BlameReport).
+    /// The slowdown that the policy expects with the program's ways: its time divided by that with
+    /// the whole cache, or with the ways with which it is fastest; `None` if the policy estimates
+    /// none. A [`BlameReport`](crate::blame::BlameReport) has the measured loss.
     pub fn expected_slowdown(&self) -> Option<f64> {
         self.estimates.get(words::SLOWDOWN.text()).copied()
     }
@@ -339,7 +337,7 @@ impl ObjectiveStatus {
     }
 }
 
-/// The state of a machine, and how it came about.
+/// The state of a machine, and the decisions that led to it.
 #[derive(Clone, Debug, Default)]
 pub struct MachineRecord {
     /// The state.
@@ -367,8 +365,7 @@ impl MachineRecord {
         name: impl FnOnce(AppId) -> String,
     ) {
         let Self { status, decisions, totals } = self;
-        // Programs have their names from their start to their end, and the ways from before a plan
-        // until it is in force.
+        // Names are valid from a program's start to its end; earlier ways until a plan is in force.
         if matches!(event, Event::Exited { .. } | Event::Applied { .. }) {
             decisions.record_event(domain, at, event, status, seen);
             totals.record_event(domain, event, status);
@@ -388,7 +385,7 @@ impl MachineRecord {
     }
 }
 
-/// An estimate as people read it: the word, the value, the unit.
+/// An estimate for people: the word, the value, the unit.
 pub fn estimate_text(what: &str, value: f64) -> String {
     let (word, unit) = what.split_once(", ").unwrap_or((what, ""));
     let value = if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") };

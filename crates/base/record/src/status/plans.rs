@@ -1,4 +1,4 @@
-//! Plans: requested, and what is in force of them.
+//! Plans: what was requested, and which part of it is in force.
 
 use fairways_core::{AppId, BandwidthLevel, Partition, PlanId};
 
@@ -12,7 +12,7 @@ pub struct Plans {
     in_force: Option<TrackedPlan>,
 }
 
-/// A plan, and what is in force of it.
+/// A plan, with what is in force of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrackedPlan {
     /// The plan's number.
@@ -30,7 +30,7 @@ impl Plans {
         self.pending.push(TrackedPlan { plan, reason, planned, actual: Partition::default() });
     }
 
-    /// Drops the plans that are not answered yet: no answer comes any more.
+    /// Drops the plans that wait for an answer: none will come.
     pub(super) fn forget(&mut self) {
         self.pending.clear();
     }
@@ -64,13 +64,13 @@ impl Status {
         all.find(|entry| entry.plan == plan).map(|plan| &plan.planned)
     }
 
-    /// Whether plans are only observed: the machine answers as if they were carried out, for the
-    /// policy's sake, and nothing of them is in force. A dry run shows what would be.
+    /// Whether plans are only observed (a dry run): the machine answers as if it carried them out,
+    /// so that the policy goes on deciding, but nothing of them is in force.
     pub fn observes(&self) -> bool {
         ["observe", "counters-only"].contains(&self.mode.as_str())
     }
 
-    /// What programs of a domain have otherwise than planned, a line each; none if plans are only
+    /// How the programs of a domain differ from the plan, a line each; none if plans are only
     /// observed.
     pub fn differences(&self, domain: u32) -> impl Iterator<Item = String> {
         let all = (!self.observes()).then_some(&self.programs).into_iter().flatten();
@@ -150,7 +150,7 @@ impl Status {
             program.ways = mask.map(|mask| mask.count());
             let [level, wanted] = [given, wished].map(|of| of?.bandwidth);
             program.bandwidth_level = level.map(BandwidthLevel::get);
-            // The highest level is no limit.
+            // The highest level means no limit.
             let wanted =
                 wanted.or_else(|| lever.map(|lever| lever.most).filter(|_| level.is_some()));
             program.planned_bandwidth_level =
@@ -160,7 +160,7 @@ impl Status {
             match own {
                 Some(cluster) => {
                     program.mask.get_or_insert_default().clone_from(&cluster.mask);
-                    // Its memory serves again: most programs are in every plan.
+                    // Reuses the memory of a previous name: most programs are in every plan.
                     let mut name = spare.pop().unwrap_or_default();
                     name.clone_from(&program.name);
                     cluster.programs.push(name);
@@ -202,7 +202,7 @@ fn clusters(domain: u32, partition: &Partition, seen: &dyn MachineView) -> Vec<C
     all.map(|of| ClusterStatus::new(seen.physical(domain, of.mask), of.bandwidth)).collect()
 }
 
-/// The cluster of each program, in the order of their numbers; of several, the last one.
+/// The cluster of each program, in the order of their numbers; of several clusters, the last one.
 fn places(partition: &Partition) -> Vec<(u32, u32)> {
     let placements = partition.placements().iter();
     let mut places: Vec<(u32, u32)> = placements.map(|of| (of.app.0, of.cluster)).collect();

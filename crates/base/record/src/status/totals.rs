@@ -17,15 +17,15 @@ pub struct Totals {
     pub refused: u64,
     /// Policies that failed.
     pub failed: u64,
-    /// How often policies set where threads may run.
+    /// How often policies set the CPUs on which a thread may run.
     pub allowed: u64,
-    /// How often policies set whether threads run before others.
+    /// How often policies set whether threads run ahead of others.
     pub raised: u64,
     /// How often policies set the length of a turn.
     pub ordered: u64,
-    /// Windows that ended, including those of programs that are over.
+    /// Windows that ended, including those of programs that have ended.
     pub windows: u64,
-    /// By counter: windows that lacked it.
+    /// By counter: the windows that lacked it.
     pub missing: [u64; Counter::ALL.len()],
     /// Windows that lacked the occupancy.
     pub missing_occupancy: u64,
@@ -46,7 +46,7 @@ impl Totals {
             }
             Event::Exited { app } => drop(self.programs.remove(&(domain, app.0))),
             Event::Sampled(sample) => self.add_window(domain, sample),
-            // A plan is answered again when other ways come into force.
+            // A plan is answered again when its effective ways change.
             Event::Applied { plan, .. } => {
                 let is_new = status.in_force(domain).is_none_or(|current| current.plan != *plan);
                 self.planned += u64::from(is_new);

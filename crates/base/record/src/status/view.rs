@@ -1,8 +1,8 @@
-//! What a machine knows beside events and actions.
+//! What a machine knows beyond events and actions.
 
 use fairways_core::{AppId, WayMask};
 
-/// A cache's ways, including those that are not given out.
+/// A cache's ways, including those that policies may not give out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheWays {
     /// All its ways.
@@ -13,7 +13,7 @@ pub struct CacheWays {
     pub way_bytes: Option<u64>,
 }
 
-/// What a machine knows beside events and actions.
+/// What a machine knows beyond events and actions.
 pub trait MachineView {
     /// The cache of a domain; `None` where only the number of its ways is known.
     fn cache(&self, domain: u32) -> Option<CacheWays>;

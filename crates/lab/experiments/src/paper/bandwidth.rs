@@ -1,8 +1,8 @@
 //! Measured limits and latencies of memory bandwidth, repeated on the chip.
 //!
-//! No paper: the kernel's self-test for resctrl printed what one stream moves at each step of
-//! Intel's limit on three machines, two reports say what many cores move at the lowest step, and
-//! the Memory Latency Checker measured latency under load on two machines.
+//! There is no paper for this. The kernel's self-test for resctrl printed the speed of one stream
+//! at each step of Intel's limit on three machines, two reports state the traffic of many cores at
+//! the lowest step, and the Memory Latency Checker measured latency under load on two machines.
 
 pub(super) mod claims;
 
@@ -23,8 +23,8 @@ use super::{ClaimName, Findings};
 /// Lines of 128 MB, of which a cache holds little.
 const LARGE: u32 = 1 << 21;
 
-/// Machines of the self-test: what one stream moves without a limit, MiB/s, and what was measured
-/// at which percents.
+/// The machines of the self-test: the speed of one stream without a limit, MiB/s, and the claims
+/// about its speed at some percentages.
 const SELF_TEST: [(f64, &[(u32, ClaimName)]); 3] = [
     (
         6929.0,
@@ -57,8 +57,8 @@ const SELF_TEST: [(f64, &[(u32, ClaimName)]); 3] = [
     ),
 ];
 
-/// Machines whose latency under load was measured: the bus, and what was measured at which percents
-/// of its bandwidth.
+/// The machines whose latency under load was measured: the bus, and the claims about its latency at
+/// some percentages of its bandwidth.
 const LOADED: [(&str, [(u32, ClaimName); 3]); 2] = [
     (
         "cascade-lake",
@@ -74,11 +74,11 @@ const LOADED: [(&str, [(u32, ClaimName); 3]); 2] = [
     ),
 ];
 
-/// Streams beside a chase, and the bus that they fill, MB/s.
+/// The number of streams beside a chase, and the bandwidth of the bus that they fill, MB/s.
 const STREAMS: usize = 8;
 const BUS_MBPS: f64 = 40_000.0;
 
-/// How far apart the requests of such a stream are, ns.
+/// The intervals between the requests of such a stream, ns.
 const NANOS: [f64; 18] = [
     400.0, 120.0, 60.0, 40.0, 30.0, 24.0, 20.0, 18.0, 16.0, 14.0, 13.0, 12.0, 11.0, 10.0, 9.0, 8.0,
     6.0, 4.3,
@@ -87,11 +87,11 @@ const NANOS: [f64; 18] = [
 /// The measurements, repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct BandwidthTables {
-    /// The milliseconds of each run that count.
+    /// The milliseconds of each run that are counted.
     millis: u64,
 }
 
-/// Latency under load by bus: use of the bandwidth, and the latency over that of an idle bus.
+/// Latency under load, by bus: the use of the bandwidth, and the latency relative to an idle bus.
 #[derive(Clone, Debug)]
 pub struct LoadedLatencies(Vec<(String, Vec<(f64, f64)>)>);
 
@@ -108,7 +108,7 @@ impl LoadedLatencies {
     }
 }
 
-/// A program, and the percent that it is limited to.
+/// A program, and the percentage that it is limited to, if any.
 type LimitedJob = (Job, Option<u32>);
 
 impl BandwidthTables {
@@ -156,7 +156,7 @@ impl BandwidthTables {
         Ok((findings, LoadedLatencies(loaded)))
     }
 
-    /// One stream's speed at each percent, over that without a limit.
+    /// The speed of one stream at each percentage, relative to that without a limit.
     fn one_stream(
         self,
         mibps: f64,
@@ -177,8 +177,8 @@ impl BandwidthTables {
         Ok(())
     }
 
-    /// How long a chase waits for a line at a growing use of the bandwidth by streams, which begin
-    /// further and further apart, as with the checker's injected delays.
+    /// How long a chase waits for a line while streams use more and more of the bandwidth. Their
+    /// requests begin far apart and come closer, like with the checker's injected delays.
     fn loaded_latencies(self, bus: &str) -> Result<Vec<(f64, f64)>, ChipError> {
         let chip = chip(bus, BUS_MBPS);
         let idle = self.moved(&chip, &[(chase(), None)])?[0].instructions;
@@ -196,7 +196,7 @@ impl BandwidthTables {
         Ok(points)
     }
 
-    /// A chase beside streams that are limited, on a bus that they would fill.
+    /// A chase beside limited streams, on a bus that they would fill without limits.
     fn throttled(self, findings: &mut Findings) -> Result<(), ChipError> {
         for bus in ["queue", "cascade-lake", "ice-lake"] {
             let chip = chip(bus, BUS_MBPS);
@@ -217,7 +217,7 @@ impl BandwidthTables {
         Ok(())
     }
 
-    /// What each program does in the second half of a run.
+    /// What each program moves in the second half of a run.
     fn moved(self, chip: &Geometry, jobs: &[LimitedJob]) -> Result<Vec<MovedLines>, ChipError> {
         let mut machine = Chip::new(Settings::new(*chip), jobs.iter().map(|(job, _)| job.clone()))?;
         let mask = WayMask::full(chip.llc.ways);
@@ -252,8 +252,8 @@ fn chip(bus: &str, mbps: f64) -> Geometry {
     parse(&format!("skylake:bus={bus}:mbps={mbps}")).expect("a chip of this project")
 }
 
-/// A program at 2 GHz that by itself asks for a line in this many ns: the fewer misses under way,
-/// the slower, and then the more it computes.
+/// A program at 2 GHz that requests a line every `nanos` ns when it is alone. It is slowed down by
+/// having fewer misses under way, and then by computing more.
 pub(super) fn stream(nanos: f64) -> Job {
     let (instructions, latency, cycles) = (32.0, 180.0, nanos * 2.0);
     let cpi = f64::max(0.1, (cycles - latency) / instructions);
@@ -262,13 +262,13 @@ pub(super) fn stream(nanos: f64) -> Job {
     Job::new(SimulatedProgram::new(accesses, cpi, overlap))
 }
 
-/// A program that waits for each line before it asks for the next, and does nothing else.
+/// A program that waits for each line before it requests the next, and does nothing else.
 fn chase() -> Job {
     let accesses = Accesses::Pattern(Pattern::Chase { lines: LARGE });
     Job::new(SimulatedProgram::new(accesses, 0.01, 1.0))
 }
 
-/// The latency at a percentage of the bandwidth, on a line through points; `None` outside them.
+/// The latency at a percentage of the bandwidth, interpolated between points; `None` outside them.
 fn at(points: &[(f64, f64)], percent: u32) -> Option<f64> {
     let x = f64::from(percent) / 100.0;
     let pair = points.windows(2).find(|pair| (pair[0].0..=pair[1].0).contains(&x))?;

@@ -14,7 +14,7 @@ pub(super) struct Finding {
     pub(super) unit: String,
     pub(super) value: MeasuredValue,
     pub(super) by_seed: Vec<f64>,
-    /// Whether models take part, or programs that stand in for some that do not live on.
+    /// Whether models take part, or programs that replace ones that do not live on.
     pub(super) is_partial: bool,
 }
 
@@ -24,8 +24,8 @@ impl Findings {
         self.0.push(Finding { item, case, unit, value, by_seed: Vec::new(), is_partial: false });
     }
 
-    /// Notes the values of several seeds beside each number. A number that some seed lacks stays as
-    /// it is.
+    /// Adds the values of several seeds to each number. A number that is missing with some seed
+    /// stays as it is.
     pub(super) fn note_seeds(&mut self, seeds: &[Self]) {
         for finding in &mut self.0 {
             if let Some(values) = seeds

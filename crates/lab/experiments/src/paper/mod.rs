@@ -1,7 +1,7 @@
-//! Papers' claims, row by row, beside the results here.
+//! Papers' claims, row by row, with the results here.
 //!
-//! The claims and the bands within which a value counts as theirs are data (`claims/`), set before
-//! anything was measured.
+//! The claims, and the bands within which a value agrees with them, are data (`claims/`), set
+//! before anything was measured.
 
 pub mod bandwidth;
 pub mod cache_fair;
@@ -50,10 +50,10 @@ pub const CACHE_FAIR: &str = include_str!("../../claims/cache-fair.csv");
 /// The aims of the policy `fairways` ([`fairways`]).
 pub const FAIRWAYS: &str = include_str!("../../claims/fairways.csv");
 
-/// What was measured of memory bandwidth ([`bandwidth`]).
+/// What others measured of memory bandwidth ([`bandwidth`]).
 pub const BANDWIDTH: &str = include_str!("../../claims/bandwidth.csv");
 
-/// A claim, and the band within which a value counts as the same.
+/// A claim, and the band of values that agree with it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Claim {
     /// Section, figure or table.
@@ -68,7 +68,7 @@ pub struct Claim {
     pub low: String,
     /// The largest value within the band.
     pub high: String,
-    /// What can be reproduced here.
+    /// Which part of it can be reproduced here.
     pub reproducible: Reproducibility,
     /// The reason for the band.
     pub why: String,
@@ -95,17 +95,17 @@ impl Claim {
     }
 }
 
-/// What can be reproduced of a claim on other hardware, with other programs.
+/// Which part of a claim can be reproduced on other hardware, with other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reproducibility {
     /// The value.
     Yes,
-    /// Sign, order, or a wide band.
+    /// The sign, the order, or a wide band.
     Shape,
     /// Nothing: the number depends on the authors' machine, or they do not have it.
     No,
-    /// Nothing: the tool of the measurement was made from it.
+    /// Nothing: it was used to make the tool that measures.
     Calibration,
 }
 

@@ -1,4 +1,4 @@
-//! Objectives that a histogram's buckets are too coarse for.
+//! Warns of objectives for which a histogram's buckets are too coarse.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a policy needs to be measured, and lacks.
+//! What a policy needs to have measured, and this host lacks.
 
 use fairways_core::Counter;
 use fairways_policy::table::PolicyNeed;
@@ -8,8 +8,8 @@ use fairways_resctrl_client::counted_events;
 use super::Config;
 use super::values::CounterSource;
 
-/// The policies that are named where another one lacks something, the best first; the last one
-/// needs nothing.
+/// The policies to suggest if another one lacks something, the best first; the last one needs
+/// nothing.
 const OTHERS: [&str; 6] = ["fairways", "lfoc-plus", "lfoc", "kpart", "dunn", "equal"];
 
 /// What policies may need.
@@ -18,8 +18,8 @@ pub(crate) fn all_needs() -> impl Iterator<Item = PolicyNeed> {
     counters.chain([PolicyNeed::Occupancy, PolicyNeed::Bandwidth])
 }
 
-/// What is missing by the configuration, and by what is mounted where it says; of the processor it
-/// says nothing.
+/// What is missing according to the configuration and to the mounts that it names; the processor is
+/// not considered.
 pub(super) fn missing(config: &Config) -> Vec<PolicyNeed> {
     let counts_nothing = matches!(config.counters.source, CounterSource::None);
     let events = counted_events(&config.resctrl.root);
@@ -35,17 +35,17 @@ pub(super) fn missing(config: &Config) -> Vec<PolicyNeed> {
         .collect()
 }
 
-/// Whether these events are known, and are without one.
+/// Whether these events are known and do not include this one.
 fn are_without(events: Option<&[String]>, name: &str) -> bool {
     events.is_some_and(|events| events.iter().all(|event| event != name))
 }
 
-/// The names of what a policy needs of these.
+/// The names of a policy's needs that are missing.
 fn lacked(policy: &Descriptor, missing: &[PolicyNeed]) -> Vec<&'static str> {
     policy.needs.iter().filter(|need| missing.contains(need)).map(|need| need.name()).collect()
 }
 
-/// A line about what a policy lacks, with the policy that would find out something here.
+/// A line about what a policy lacks, with a policy that would work here.
 pub(crate) fn lacks(policy: &Descriptor, missing: &[PolicyNeed]) -> Option<String> {
     let names = lacked(policy, missing);
     if names.is_empty() {
@@ -104,7 +104,8 @@ mod tests {
         }
     }
 
-    /// Every policy that decides by counters says which it can't do without, all of which it reads.
+    /// Every policy that decides by counters states which ones it can't do without; it reads all of
+    /// them.
     #[test]
     fn every_policy_that_learns_says_what_it_needs() {
         for policy in POLICIES {

@@ -82,16 +82,16 @@ fn files(file: Option<&Path>) -> (Vec<PathBuf>, Option<String>) {
     }
 }
 
-/// Where a configuration that is wrong has resctrl and the state.
+/// Where a wrong configuration has resctrl and the state.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     pub(crate) root: Option<PathBuf>,
     pub(crate) state: Option<PathBuf>,
-    /// Whether every file of it could be read.
+    /// Whether all its files could be read.
     pub(crate) are_known: bool,
 }
 
-/// The places in a configuration, whatever else is wrong with it.
+/// The places in a configuration, even if other parts of it are wrong.
 pub(crate) fn places(file: Option<&Path>) -> Places {
     let (paths, error) = files(file);
     let (mut merged, mut are_known) = (Table::new(), error.is_none());

@@ -98,14 +98,14 @@ fn loaded(file: Option<&Path>) -> anyhow::Result<Config> {
     }
 }
 
-/// What the policy needs and lacks by this configuration. A policy that is a program is not started
-/// to be asked.
+/// The policy's unmet needs under this configuration. A policy that is a program of its own is not
+/// started to find out.
 fn lacking(config: &Config) -> Option<String> {
     let policy = config.descriptor().filter(|_| !config.schedules() && !config.counters_only)?;
     lacks(policy, &lacks::missing(config))
 }
 
-/// A line for each program that matches no process now; none where that can't be found out.
+/// A line for each program that matches no process now; none if that can't be determined.
 fn not_there(config: &Config) -> Vec<String> {
     let wanted = config.program.iter().map(|of| Wanted {
         name: of.name.clone(),

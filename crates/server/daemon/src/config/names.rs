@@ -26,8 +26,8 @@ pub(super) fn easy_name(text: &str) -> String {
     if easy.trim_matches('-').is_empty() { "program".to_owned() } else { easy }
 }
 
-/// A name that no other program has: with a number after it where it is taken. `names` has those
-/// that are taken, each with the last number that was tried after it.
+/// A name that is not in use: followed by a number if necessary. `names` has the names in use, each
+/// with the last number that was tried.
 pub fn unique_name(name: &str, names: &mut BTreeMap<String, u32>) -> String {
     let Some(mut number) = names.get(name).copied() else {
         names.insert(name.to_owned(), 1);

@@ -8,7 +8,7 @@ use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 use super::{Config, ProgramConfig};
 
 impl Config {
-    /// Whether nothing is to be managed: neither programs, nor what pods ask for.
+    /// Whether there is nothing to manage: no programs, and no requests of pods.
     pub(crate) fn manages_none(&self) -> bool {
         self.program.is_empty() && !self.kubernetes.nri
     }
@@ -19,7 +19,7 @@ impl Config {
         own.is_some_and(|own| own.latency != other.latency)
     }
 
-    /// What the policy lacks on this host; without it, it would decide nothing.
+    /// What the policy needs and this host lacks; without it, the policy would decide nothing.
     pub(crate) fn missing_need(&self) -> Option<String> {
         let policy = self.policy.as_str();
         let described = self.descriptor();
@@ -46,8 +46,8 @@ impl Config {
         ))
     }
 
-    /// What programs ask for and the policy does not honour, a line each. Objectives are not among
-    /// it: whether they are met is reported under every policy.
+    /// Requests of programs that the policy does not honour, a line each. Objectives are not
+    /// included: every policy reports whether they are met.
     pub(crate) fn not_honoured(&self) -> Vec<String> {
         let Some(policy) = self.descriptor() else { return Vec::new() };
         let requests = [
@@ -134,7 +134,7 @@ mod tests {
         assert!(toml::from_str::<Config>(PROGRAM).unwrap().not_honoured().is_empty());
     }
 
-    /// It is asked which requests of owners it honours.
+    /// Such a policy states which requests of owners it honours.
     #[test]
     fn a_program_that_decides_from_latencies_is_named() {
         let latency = "latency = \"file:/run/a\"\n";

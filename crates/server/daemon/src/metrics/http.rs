@@ -20,12 +20,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// A page.
+    /// The answer with a page.
     pub(super) fn page(kind: &'static str, body: String) -> Self {
         Self { code: 200, kind, body, is_head: false }
     }
 
-    /// A line, or several.
+    /// The answer with one or several lines.
     pub(super) fn ok(lines: &str) -> Self {
         Self::page(PLAIN_WORDS, lines.to_owned())
     }
@@ -38,7 +38,7 @@ impl Answer {
         }
     }
 
-    /// What is wrong, in a line.
+    /// The answer with an error, in a line.
     pub(super) fn error(code: u16, why: &str) -> Self {
         Self { code, ..Self::ok(&format!("{why}\n")) }
     }
@@ -77,26 +77,27 @@ fn phrase(code: u16) -> &'static str {
     }
 }
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Without a query.
+    /// The path, without a query.
     pub(super) path: String,
-    /// The media types that the client takes.
+    /// The media types that the client accepts.
     pub(super) accept: String,
-    /// The token that it shows (RFC 6750 §2.1).
+    /// The token that the client sent (RFC 6750 §2.1).
     pub(super) token: Option<String>,
     is_head: bool,
 }
 
 impl Request {
-    /// The answer as this request wants it: whole, or its head alone.
+    /// The answer to this request: whole, or only its head.
     pub(super) fn answer(&self, answer: Answer) -> Answer {
         Answer { is_head: self.is_head, ..answer }
     }
 }
 
-/// The request in the bytes so far, or why they are none; `None`: more bytes are to come.
+/// Parses a request from the bytes so far, or returns the answer to a wrong one; `None` if it is
+/// incomplete.
 pub(super) fn request(came: &[u8]) -> Option<Result<Request, Answer>> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);

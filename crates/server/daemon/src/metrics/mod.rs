@@ -40,20 +40,20 @@ pub(super) struct Metrics {
     server: Server,
 }
 
-/// The data that answers are made from.
+/// The data for answers.
 struct Shared {
     served: Served,
     pulse: Pulse,
-    /// Whether the daemon manages the machine by now.
+    /// Whether the daemon manages the machine yet.
     begun: AtomicBool,
     means: Mutex<Means>,
-    /// What a client must show to read the metrics.
+    /// The token that a client must send to read the metrics.
     token: Option<Token>,
     /// The commit that the daemon was built from.
     commit: &'static str,
 }
 
-/// The state of the means by which policies act.
+/// The state of resctrl, the scheduler and the other means of policies.
 #[derive(Clone, Debug, Default)]
 struct Means {
     closids: Option<Ids>,
@@ -64,7 +64,7 @@ struct Means {
     filtered: Vec<u32>,
     errors: Errors,
     scheduler: Option<SchedulerCounts>,
-    /// Programs that pods ask for and that have no place.
+    /// Programs that pods request but that have no place.
     without_place: u64,
 }
 
@@ -86,7 +86,7 @@ impl Metrics {
         Ok(Self { shared, server })
     }
 
-    /// Where it listens, with the port that the system chose if the configured one is 0.
+    /// The address, with the port that the system chose if the configured one is 0.
     pub(super) fn at(&self) -> &Listen {
         self.server.at()
     }
@@ -130,7 +130,7 @@ impl Shared {
     }
 
     fn metrics(&self, accept: &str) -> Answer {
-        // From a copy, so that the loop does not wait for a page to be written.
+        // Made from a copy, so that the loop does not wait for a page to be written.
         let (status, totals) = {
             let watched = self.served.watched.lock();
             (watched.status.clone(), watched.totals.clone())
@@ -151,7 +151,7 @@ impl Shared {
         }
     }
 
-    /// The answer to a client that may not read the metrics.
+    /// The refusal for a client that may not read the metrics.
     fn refused(&self, request: &Request) -> Option<Answer> {
         let token = self.token.as_ref()?;
         let may = request.token.as_deref().is_some_and(|shown| token.is(shown));
@@ -159,7 +159,7 @@ impl Shared {
         (!may).then(|| Answer::error(401, why))
     }
 
-    /// Ok if a policy is in force, with what is degraded all the same; otherwise the reason.
+    /// Ok if a policy is in force, with any degradation; otherwise the reason.
     fn is_ready(&self) -> Result<String, String> {
         if !self.begun.load(Ordering::Relaxed) {
             return Err("it has not begun yet, or has ended".to_owned());
@@ -206,8 +206,8 @@ impl Pages for Shared {
     }
 }
 
-/// Reads any bytes as the start of a request. An incomplete request is waited for; everything else
-/// is answered.
+/// Reads any bytes as the start of a request. It waits for the rest of an incomplete request, and
+/// answers everything else.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn fuzzed(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(http::LONGEST)];

@@ -1,4 +1,4 @@
-//! What a sample is made of: its value, and a program's row.
+//! The parts of a sample: its value, and a program's row.
 
 use fairways_core::{BandwidthLevel, BandwidthUnit, Counter, CpuSet};
 use fairways_record::blame::Slowdown;
@@ -18,11 +18,11 @@ pub(super) struct Row<'a> {
     pub(super) way_bytes: Option<u64>,
     /// The unit of levels of memory bandwidth, where it can be limited.
     pub(super) unit: Option<BandwidthUnit>,
-    /// What it loses, of late.
+    /// Its recent loss.
     pub(super) slowdown: Option<Slowdown>,
 }
 
-/// Takes a sample, with the labels that it has besides its program's.
+/// Adds a sample, with its labels besides the program's.
 pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 
 impl Row<'_> {

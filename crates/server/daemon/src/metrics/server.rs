@@ -1,8 +1,9 @@
-//! Lets clients in, reads their requests and answers them, and waits for none of them for long.
+//! Accepts clients, reads their requests and answers them, and waits for none of them for long.
 //!
-//! One thread lets all clients in and waits for all requests at once. A silent connection costs a
-//! descriptor, and gives way to newer ones. The same thread answers probes of the daemon's health,
-//! so that no other client can delay them. Pages are made and sent by threads of their own.
+//! One thread accepts all clients and waits for all requests at once. A silent connection costs a
+//! descriptor, and is closed if newer ones need its place. The same thread answers probes of the
+//! daemon's health, so that no other client can delay them. Pages are made and sent by other
+//! threads.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpListener;
@@ -32,12 +33,12 @@ const WAITING: usize = 128;
 /// The longest wait for a request's head, and for a client to read its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait where no client can be let in, and how often to check whether to stop.
+/// How long to wait if no client can be accepted, and how often to check whether to stop.
 const RETRY: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_secs(1);
 
-/// At most this many bytes that a client still sends are read, so that it sees why it was turned
-/// away.
+/// The most bytes that are still read from a client that was refused, so that it can see the
+/// reason.
 const REST: usize = 1 << 16;
 
 /// The answers to requests.
@@ -118,11 +119,11 @@ struct Waiting {
     rest: Option<usize>,
 }
 
-/// What becomes of a connection.
+/// The state of a connection after a reading.
 enum Heard {
-    /// More is to come.
+    /// The request is incomplete.
     Nothing,
-    /// The client broke off.
+    /// The client has disconnected.
     Gone,
     /// A request for a page.
     Request(Request),
@@ -164,7 +165,7 @@ impl Door {
         }
     }
 
-    /// Lets in all clients that are waiting.
+    /// Accepts all waiting clients.
     fn let_in(&mut self, listener: &Listener) {
         for _ in 0..WAITING {
             match listener.accept() {
@@ -180,17 +181,17 @@ impl Door {
                     self.waiting.push(Waiting { stream, came, until, rest });
                 }
                 Err(why) if why.kind() == ErrorKind::WouldBlock => return,
-                // Out of descriptors, say.
+                // For example, no descriptors are left.
                 Err(_) if self.waiting.is_empty() => return std::thread::sleep(RETRY),
                 Err(_) => drop(self.waiting.remove(0)),
             }
         }
     }
 
-    /// Reads what has come, and answers complete requests.
+    /// Reads what has arrived, and answers complete requests.
     fn hear(&mut self, came: &[bool]) {
         let ready = came.iter().enumerate().filter(|(_, came)| **came);
-        // From the last on, since finished connections are removed.
+        // In reverse order, since finished connections are removed.
         for (index, _) in ready.rev() {
             let heard = heard(&mut self.waiting[index], &*self.pages);
             match heard {
@@ -210,23 +211,23 @@ impl Door {
         }
     }
 
-    /// Answers a request for a page on a thread of its own, or turns it away.
+    /// Answers a request for a page on its own thread, or rejects it.
     fn welcome(&self, stream: Stream, request: Request) {
         let Some(place) = self.clients.enter(MOST) else {
             let why = format!("expected at most {MOST} clients at a time");
             return reply(&stream, &Answer::error(503, &why));
         };
         let pages = Arc::clone(&self.pages);
-        // Without a thread it is turned away.
+        // Without a thread, the client is rejected.
         let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
             let _place = place;
-            // A client may break off at any time.
+            // A client may disconnect at any time.
             let _ = send(&stream, &request.answer(pages.page(&request)));
         });
     }
 }
 
-/// Reads a connection as far as it can be read now.
+/// Reads everything that is available on a connection.
 fn heard(of: &mut Waiting, pages: &dyn Pages) -> Heard {
     let mut part = [0; 2048];
     loop {

@@ -1,4 +1,4 @@
-//! The token that a client must show.
+//! The token that a client must send.
 
 use std::fs::OpenOptions;
 use std::hint::black_box;
@@ -53,7 +53,8 @@ impl Token {
         Ok(Self(token.to_owned()))
     }
 
-    /// Whether this is the token. The time it takes does not depend on how much of it is right.
+    /// Whether this is the token. The time that it takes does not depend on how much of it is
+    /// right.
     pub(super) fn is(&self, shown: &str) -> bool {
         let pairs = self.0.bytes().zip(shown.bytes());
         let differ = pairs.fold(0, |differ, (own, shown)| black_box(differ | (own ^ shown)));

@@ -1,8 +1,9 @@
-//! The daemon as a plugin of the container runtime (NRI): a thread that keeps a connection, and
-//! has each container put into its class before it starts.
+//! The daemon as a plugin of the container runtime (NRI): a thread keeps a connection, and has each
+//! container put into its class before it starts.
 //!
-//! Nothing here fails a container. Where the loop does not respond in time, the container starts,
-//! and is found by a look; where the daemon is gone, the runtime goes on without it.
+//! No error here keeps a container from starting. If the loop does not respond in time, the
+//! container starts, and a look finds it later; if the daemon is gone, the runtime continues
+//! without it.
 
 mod totals;
 mod wishes;
@@ -29,34 +30,34 @@ use crate::observer::HostObserver;
 pub(super) use totals::NriTotals;
 use wishes::PodRequest;
 
-/// How long a container waits for the loop at most: a quarter of NRI's own timeout, after which
-/// the runtime would drop the plugin.
+/// How long a container waits for the loop at most: a quarter of NRI's own timeout, after which the
+/// runtime would drop the plugin.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The same for all containers that exist, when the runtime waits with everything else.
+/// The same for the list of all existing containers, for which the runtime stops everything else.
 const PATIENCE_FOR_ALL: Duration = Duration::from_secs(1);
 
 /// How long to wait before another attempt to connect: a runtime that starts again makes a new
 /// socket.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// The same after a runtime has dropped the plugin: it may do so again. After connections that end
-/// soon the wait doubles, as containers wait while each begins.
+/// The same after a runtime has dropped the plugin, as it may do so again. After short connections
+/// the wait doubles, as containers wait while each begins.
 const DROPPED: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// A connection that lasts less than this has ended soon.
+/// A connection that lasts less than this is short.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A runtime that has not had the plugin for so long is called silent: one that starts with the
-/// host takes a moment.
+/// A runtime that has not had the plugin for this long is reported as silent; one that starts with
+/// the host takes a moment.
 const SILENT: Duration = Duration::from_secs(5);
 
 /// Why a runtime that took the connection has not had the plugin.
 const NO_ANSWER: &str = "it does not answer the registration";
 
-/// The most wrong annotations that are logged: a pod that starts again and again says the same,
-/// and its owner can make it say something new each time.
+/// The most wrong annotations that are logged: a pod that restarts repeats them, and its owner can
+/// write new ones each time.
 const MOST_REPORTED: usize = 1000;
 
 /// A plugin's thread, until it is dropped.
@@ -70,12 +71,12 @@ pub(super) struct NriConnection {
     over: AtomicBool,
     /// The connection, to end it.
     stream: Mutex<Option<UnixStream>>,
-    /// Since when no runtime has the plugin, and why; `None` while one has.
+    /// Since when no runtime has the plugin, and why; `None` while one has it.
     silent: Mutex<Option<(Instant, String)>>,
 }
 
 impl NriConnection {
-    /// What is wrong with the runtime, if it has not had the plugin for a while.
+    /// The problem with the runtime, if it has not had the plugin for a while.
     pub(super) fn silence(&self) -> Option<String> {
         let silent = self.silent.lock();
         let (_, why) = silent.as_ref().filter(|(since, _)| since.elapsed() >= SILENT)?;
@@ -85,7 +86,7 @@ impl NriConnection {
         ))
     }
 
-    /// No runtime has the plugin, for this reason.
+    /// Records that no runtime has the plugin, and why.
     fn is_silent(&self, why: &str) {
         let mut silent = self.silent.lock();
         let since = silent.as_ref().map_or_else(Instant::now, |(since, _)| *since);
@@ -94,7 +95,7 @@ impl NriConnection {
 }
 
 impl Nri {
-    /// Connects to the runtime's socket there, now or as soon as there is one.
+    /// Connects to the runtime's socket at this path, now or as soon as it exists.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -118,7 +119,7 @@ impl Nri {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// The connection, to see whether the runtime answers.
+    /// The connection, which shows whether the runtime answers.
     pub(super) fn connection(&self) -> Arc<NriConnection> {
         Arc::clone(&self.shared)
     }
@@ -131,7 +132,7 @@ impl Drop for Nri {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::SeqCst);
         if let Some(stream) = &*self.shared.stream.lock() {
-            // It is closed already where the runtime has gone.
+            // This fails if the runtime has closed it already.
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Some(thread) = self.thread.take() {
@@ -154,7 +155,7 @@ fn follow(shared: &NriConnection, mut plugin: Plugin) {
                     let began = Instant::now();
                     *shared.stream.lock() = Some(clone);
                     shared.is_silent(NO_ANSWER);
-                    // Nri's end may have come before the connection was known.
+                    // The plugin may have been dropped before the connection was stored.
                     let why = match shared.over.load(Ordering::SeqCst) {
                         true => return,
                         false => fairways_nri::serve(&stream, &mut plugin),
@@ -187,18 +188,18 @@ fn follow(shared: &NriConnection, mut plugin: Plugin) {
     }
 }
 
-/// Hands to the loop what the runtime reports.
+/// Passes the runtime's reports to the loop.
 struct Plugin {
     settings: Kubernetes,
     announcer: ContainerAnnouncer,
     totals: Arc<Mutex<NriTotals>>,
-    /// Wrong annotations that were logged, so that each is once.
+    /// The wrong annotations that were logged, to log each only once.
     reported: BTreeSet<String>,
     connection: Arc<NriConnection>,
 }
 
 impl Plugin {
-    /// A container for the loop; `None` without a process, or where the runtime itself puts it into
+    /// A container for the loop; `None` if it has no process, or if the runtime itself puts it into
     /// a class of resctrl, in which it stays.
     fn new_container(&mut self, container: Container) -> Option<NewContainer> {
         if container.runtime_class.is_some() {
@@ -213,7 +214,7 @@ impl Plugin {
         }
         let pod = (container.namespace, container.pod);
         let Container { id, pod_uid, pid, .. } = container;
-        // Now, while the runtime waits: later the number may be another process's.
+        // Now, while the runtime waits: later the number may belong to another process.
         let announced = AnnouncedContainer::new(id, pod_uid, pod, pid?, program);
         Some(NewContainer { announced, wish })
     }
@@ -250,7 +251,7 @@ impl ContainerWatcher for Plugin {
         let began = Instant::now();
         let name = format!("{}/{}/{}", container.namespace, container.pod, container.name);
         let Some(new) = self.new_container(container) else { return };
-        // Half of what is left: the answer takes time, too.
+        // Half of the remaining time, as the answer takes time, too.
         let is_done = self.announce(Announcement::Starts(new), PATIENCE.min(within / 2));
         let took = began.elapsed();
         self.totals.lock().started(took, is_done);

@@ -1,4 +1,4 @@
-//! What became of the containers that the runtime announced.
+//! Counts the containers that the runtime announced.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ pub(crate) struct NriTotals {
     pub(crate) in_time: u64,
     /// Containers that started before.
     pub(crate) late: u64,
-    /// Annotations with a value that is wrong, each time that a container with it was announced.
+    /// Wrong annotations, counted each time that a container with one was announced.
     pub(crate) wrong_annotations: u64,
-    /// How long containers waited for the daemon together.
+    /// How long all containers together waited for the daemon.
     pub(crate) waited: Duration,
 }
 
 impl NriTotals {
-    /// A container starts after it has waited so long.
+    /// Records the start of a container that waited this long.
     pub(super) fn started(&mut self, waited: Duration, is_in_time: bool) {
         self.waited += waited;
         *if is_in_time { &mut self.in_time } else { &mut self.late } += 1;
     }
 
-    /// The connection is over. Returns whether the runtime had accepted the plugin.
+    /// Records the end of a connection. Returns whether the runtime had accepted the plugin.
     pub(super) fn disconnect(&mut self) -> bool {
         std::mem::take(&mut self.connected)
     }

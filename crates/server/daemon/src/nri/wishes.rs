@@ -1,5 +1,5 @@
-//! What pods' owners ask for, by annotations and labels: everything here is written by tenants. A
-//! wrong value is reported and left out; it never keeps a container from starting.
+//! What pods' owners request through annotations and labels. Everything here is written by tenants:
+//! a wrong value is reported and ignored, and never keeps a container from starting.
 
 use fairways_command_kit::objective::objective;
 use fairways_command_kit::plain::plain;
@@ -9,23 +9,23 @@ use fairways_programs::matches;
 
 use crate::config::{Kubernetes, PodRule, group_name};
 
-/// The most ways and the greatest importance that a pod's owner may ask for. The kernel's masks
+/// The most ways and the greatest importance that a pod's owner may request. The kernel's masks
 /// have 32 bits.
 const MOST_WAYS: u32 = 32;
 const MOST_IMPORTANCE: u32 = 100;
 
-/// What a container is to be.
+/// What is requested for a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PodRequest {
-    /// The name of the program that it is part of: `NAMESPACE/POD/CONTAINER`, or
-    /// `NAMESPACE/GROUP`; `None` if nobody asks for it to be managed.
+    /// The name of the program that it belongs to: `NAMESPACE/POD/CONTAINER`, or `NAMESPACE/GROUP`;
+    /// `None` if no one requests that it be managed.
     pub(super) program: Option<String>,
     pub(super) wish: Wish,
     /// Annotations that are wrong, a line each.
     pub(super) wrong: Vec<String>,
 }
 
-/// What was said about a container so far; the first to say something counts.
+/// The requests for a container so far; the first source of each counts.
 #[derive(Default)]
 struct Said {
     managed: Option<bool>,
@@ -37,8 +37,8 @@ struct Said {
     wrong: Vec<String>,
 }
 
-/// What a container's annotations ask for, then its pod's, then what the first rule for its labels
-/// says, then its QoS class.
+/// The requests for a container: from its own annotations, then its pod's, then the first rule that
+/// fits its labels, then its QoS class.
 pub(super) fn asked(of: &Container, settings: &Kubernetes) -> PodRequest {
     let mut said = Said::default();
     if settings.annotations.iter().any(|pattern| matches(pattern, &of.namespace)) {
@@ -92,7 +92,7 @@ impl Said {
         }
     }
 
-    /// Takes a value, unless there is one; the error is what was expected.
+    /// Reads a value, unless there is one already; the error says what was expected.
     fn hear(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "manage" => first(&mut self.managed, flag(value)?),

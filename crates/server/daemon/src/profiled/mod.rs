@@ -1,5 +1,5 @@
-//! Counters from profiles, for a host whose processor's counters can't be read: what the programs
-//! with these names would count.
+//! Counters from profiles, for a host whose processor's counters can't be read: the counts that
+//! programs with these names would have.
 
 mod turns;
 
@@ -20,7 +20,7 @@ pub(super) use turns::ByTurns;
 /// Core cycles per second of a running program.
 const HZ: f64 = 2e9;
 
-/// The counters of programs, from their profiles and the ways that they have. Each is taken to run
+/// The counters of programs, computed from their profiles and their ways. Each is assumed to run
 /// all the time, at 2 GHz, alone or beside the others that the plan lets into its ways (the
 /// occupancy sweep of [`divide`]).
 #[derive(Clone)]
@@ -41,12 +41,12 @@ struct Domain {
 
 struct Place {
     mask: WayMask,
-    /// `None`: no profile has its name, or covers this number of ways.
+    /// `None` if no profile has its name, or covers this number of ways.
     program: Option<Box<ProfiledProgram>>,
 }
 
 struct App {
-    /// Its index in the table; `None`: no profile has its name.
+    /// Its index in the table; `None` if no profile has its name.
     index: Option<usize>,
     rates: BTreeMap<u32, Rates>,
 }

@@ -1,5 +1,5 @@
-//! Counters from profiles, for a host whose threads take turns: what the threads that run at the
-//! same time would count.
+//! Counters from profiles, for a host whose threads take turns: the counts of threads that run at
+//! the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,8 +31,8 @@ struct Thread {
     index: Option<usize>,
     /// What it counted in each domain.
     counted: BTreeMap<u32, PerSecond>,
-    /// For each domain, since its CPU time there was last reported: what it counted while its
-    /// neighbours were known, and for how many seconds they were.
+    /// For each domain, since the thread's CPU time there was last reported: its counts while its
+    /// neighbours were known, and the seconds of that.
     lately: BTreeMap<u32, (PerSecond, f64)>,
     /// Its rates beside the neighbours that were last reported.
     rate: Option<PerSecond>,
@@ -112,7 +112,7 @@ impl Source for ByTurns {
         let Some(thread) = self.threads.get_mut(&app) else { return };
         let counted = thread.counted.entry(domain).or_default();
         // The time with unknown neighbours counts like the time with known ones; if all are
-        // unknown, like the last time that they were known.
+        // unknown, like the last time when they were known.
         let (did, known) = thread.lately.remove(&domain).unwrap_or_default();
         let seconds = time.as_secs_f64();
         *counted = if known > 0.0 {

@@ -11,25 +11,25 @@ use super::{Clock, Wait};
 use crate::emulated::Connection;
 use crate::emulated::counters::threshold;
 
-/// The clock of an emulator's machine. Unless the emulator is in lockstep, this connection holds
-/// the clock, so that it advances only during a wait. It stops between the machine's steps to see
-/// whether somebody calls for attention: only [`Wait::until`] changes what the machine does.
+/// The clock of an emulator's machine. Unless the emulator is in lockstep, the clock advances only
+/// while this connection waits. A wait stops between the machine's steps to check for calls for
+/// attention: only [`Wait::until`] changes what the machine does.
 #[derive(Debug)]
 pub struct EmulatorClock {
     connection: Connection,
     began: u64,
     now: u64,
     running: usize,
-    /// How much time to let pass before checking for attention.
+    /// How much time passes between two checks for attention.
     portion: Duration,
 }
 
-/// How long a portion is to take in real time at least and at most.
+/// The least and the most real time that a portion should take.
 const SOON: Duration = Duration::from_millis(20);
 const LATE: Duration = Duration::from_millis(100);
 
 impl EmulatorClock {
-    /// Takes the emulator's clock, which is zero now.
+    /// Takes the emulator's clock, and counts from 0 now.
     ///
     /// # Errors
     /// If another client has it, or the emulator does not answer.
@@ -45,7 +45,7 @@ impl EmulatorClock {
         Ok(Self { connection: connection.clone(), began: now_ns, now: now_ns, running, portion })
     }
 
-    /// On the machine's own clock.
+    /// A time on the machine's own clock.
     fn there(&self, time: Time) -> u64 {
         self.began.saturating_add(time.nanos())
     }
@@ -67,8 +67,8 @@ impl EmulatorClock {
         Ok(())
     }
 
-    /// The instruction counts of programs that the emulator is to wait for. Programs that it does
-    /// not know are skipped.
+    /// The instruction counts for which the emulator has to wait. Programs that it does not know
+    /// are skipped.
     fn targets(&self, instructions: &[(AppId, u64)]) -> Vec<Retired> {
         let socket = self.connection.socket();
         let targets = instructions.iter().filter_map(|&(app, count)| {
@@ -100,7 +100,7 @@ impl Clock for EmulatorClock {
             let running = self.running;
             self.advance(wait.until, about, &targets)?;
             let is_over = self.running < running;
-            // An earlier return is a program's doing.
+            // If it returned early, a program caused that.
             let is_early = self.now() < about.min(wait.until);
             if is_over || is_early || self.now() >= wait.until.min(wait.about) {
                 return Ok(is_over);

@@ -9,8 +9,8 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::{Clock, Wait};
 
-/// The clocks are not read at the same instant. A difference above this means that the machine was
-/// suspended in between.
+/// The two clocks are not read at the same instant. A larger difference than this means that the
+/// machine was suspended in between.
 const APART: Duration = Duration::from_millis(100);
 
 /// `CLOCK_MONOTONIC`, which stands still while the machine is suspended, as its programs do
@@ -24,7 +24,7 @@ pub struct RealClock {
 }
 
 impl RealClock {
-    /// A clock that is zero now.
+    /// A clock that starts at 0 now.
     #[must_use]
     pub fn new() -> Self {
         Self { began: read(ClockId::Monotonic), suspended: suspended() }
@@ -84,7 +84,7 @@ impl Clock for RealClock {
                 let calls = asked.iter().take(wait.attention.len());
                 Ok(calls.map(PollFd::revents).any(|events| !events.is_empty()))
             }
-            // A signal came, and its handler has responded.
+            // A signal arrived, and its handler has run.
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(why) => Err(why.into()),
         }
@@ -121,13 +121,13 @@ mod tests {
         ours.write_all(b"x").unwrap();
         let (called, waited) = wait_for(&mut clock, LONG, &theirs);
         assert!(called && waited < LONG / 2, "{waited:?}");
-        // Something to fetch ends a wait, and is no call for attention.
+        // Something to fetch ends a wait without being a call for attention.
         let until = clock.now().after(LONG);
         let fetch = [theirs.as_fd()];
         let wait = Wait { until, about: until, instructions: &[], attention: &[], fetch: &fetch };
         assert!(!clock.wait(&wait).unwrap());
         assert!(clock.now() < until);
-        // A time in the past is not waited for.
+        // A wait until a time in the past returns at once.
         let past = Time::ZERO;
         let wait = Wait { until: past, about: past, instructions: &[], attention: &[], fetch: &[] };
         assert!(!clock.wait(&wait).unwrap());

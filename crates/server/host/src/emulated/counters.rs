@@ -14,13 +14,13 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// By this connection.
+    /// Reads the counters through this connection.
     #[must_use]
     pub fn new(connection: &Connection) -> Self {
         Self { connection: connection.clone(), is_silent: false }
     }
 
-    /// Does something by the connection, and logs once that it does not answer.
+    /// Makes a request through the connection; logs once if the emulator does not answer.
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Socket) -> std::io::Result<T>) -> Option<T> {
         match ask(&mut self.connection.socket()) {
             Ok(answer) => {
@@ -38,18 +38,17 @@ impl Emulated {
     }
 }
 
-/// Each counter of two readings; missing where one reading lacks it.
+/// Combines each counter of two readings; missing if one reading lacks it.
 fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Counters {
     one.zip_with(other, |one, other| one.zip(other).and_then(|(one, other)| of(one, other)))
 }
 
-/// What was counted between two readings. A counter is missing if a reading lacks it or if it
-/// decreases.
+/// The counts between two readings. A counter is missing if a reading lacks it or if it decreases.
 pub(crate) fn between(from: &Counters, to: &Counters) -> Counters {
     each(to, from, u64::checked_sub)
 }
 
-/// The sums of two counts; missing where one is.
+/// The sums of two counts; missing if either is.
 fn sum(one: &Counters, other: &Counters) -> Counters {
     each(one, other, u64::checked_add)
 }
@@ -57,9 +56,9 @@ fn sum(one: &Counters, other: &Counters) -> Counters {
 /// Zero for every counter that the emulator has.
 const NOTHING: Counters = Counters { cpu_nanos: None, ..Counters::ZERO };
 
-/// A program's processes, and how many instructions they are to have retired in sum when the
-/// program has retired `count` since its counters began; `None` if the emulator knows none of its
-/// processes, or does not count one of them.
+/// A program's processes, and the sum of their instruction counts when the program has retired
+/// `count` since its counters began; `None` if the emulator knows none of its processes, or does
+/// not count one of them.
 pub(crate) fn threshold(socket: &Socket, app: AppId, count: u64) -> Option<(Vec<i32>, u64)> {
     let joined = socket.counted.get(&app).filter(|joined| !joined.is_empty())?;
     let kept = socket.kept.get(&app).unwrap_or(&NOTHING).instructions?;

@@ -21,15 +21,16 @@ pub struct Connection(Arc<Mutex<Socket>>);
 pub(crate) struct Socket {
     path: PathBuf,
     client: Client,
-    /// Every program's counters, by process; `None`: time has passed since they were last read.
+    /// The counters of every program, by process; `None` once time has passed since the last
+    /// reading.
     pub(crate) seen: Option<BTreeMap<i32, Counters>>,
-    /// What is counted of each program.
+    /// The counted threads of each program.
     pub(crate) counted: BTreeMap<AppId, Vec<Joined>>,
-    /// The counts of the threads that each program no longer has.
+    /// The counts of threads that no longer belong to each program.
     pub(crate) kept: BTreeMap<AppId, Counters>,
 }
 
-/// A program's thread, and its counts before it was the program's.
+/// A program's thread, with its counts before it belonged to the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined {
     pub(crate) pid: i32,
@@ -55,7 +56,7 @@ impl Connection {
 }
 
 impl Socket {
-    /// Asks the emulator; an error names its socket.
+    /// Makes a request to the emulator; an error names its socket.
     pub(crate) fn ask<T>(
         &mut self,
         ask: impl FnOnce(&mut Client) -> Result<T, ClientError>,
@@ -64,7 +65,7 @@ impl Socket {
             .map_err(|why| io::Error::other(format!("emulator at {}: {why}", self.path.display())))
     }
 
-    /// What every program's counters show, by process.
+    /// The counters of every program, by process.
     pub(crate) fn counters(&mut self) -> io::Result<&BTreeMap<i32, Counters>> {
         let seen = match self.seen.take() {
             Some(seen) => seen,

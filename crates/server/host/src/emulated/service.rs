@@ -8,7 +8,7 @@ use fairways_latency::Source;
 
 use super::Connection;
 
-/// How soon an emulator's service answers: one program, or the sum of several.
+/// The latencies of an emulator's service: of one program, or of several together.
 #[derive(Debug)]
 pub struct Service {
     connection: Connection,
@@ -18,7 +18,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that these processes are, counted from now on.
+    /// The service of these processes, counted from now on.
     ///
     /// # Errors
     /// If the emulator does not answer, or the processes are none of its services.

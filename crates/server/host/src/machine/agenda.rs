@@ -1,4 +1,4 @@
-//! The time, and when to look again.
+//! The time, and when to look at what again.
 
 use std::io;
 use std::time::Duration;
@@ -7,19 +7,20 @@ use fairways_core::{AppId, Time};
 
 use crate::clock::{Clock, Wait};
 
-/// Calls for attention are handled no more often: every fork on the host may be such a call.
+/// The shortest time between two handlings of calls: every fork on the host may be such a call.
 const CALLS: Duration = Duration::from_millis(50);
 
-/// What others did is looked at no more often: no call reports it, and nothing waits for it.
+/// The shortest time between two looks at others' changes: no call reports them, and nothing waits
+/// for them.
 pub(super) const SELDOM: Duration = Duration::from_secs(1);
 
-/// Threads are listed no more often where nothing reports new ones.
+/// The shortest time between two listings of threads, if nothing reports new ones.
 pub(super) const RARELY: Duration = Duration::from_secs(5);
 
-/// A look waits no longer for announcements that come one after the other.
+/// The longest time that a look is put off for announcements that follow each other.
 const LATE: Duration = Duration::from_secs(1);
 
-/// No wait is longer, even if nothing is to be looked at for an hour.
+/// The longest wait, even if the next look is due later.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The time, and when to look at what.
@@ -27,17 +28,17 @@ pub(super) struct Agenda {
     clock: Box<dyn Clock>,
     /// The time of the events that are reported now.
     now: Time,
-    /// How often to look, at the latest.
+    /// The longest time between two looks.
     interval: Duration,
-    /// When to look again for programs, at what others did, and for threads if nothing reports
+    /// When to look again for programs, for others' changes, and for threads if nothing reports
     /// them.
     look_at: Time,
     others_at: Time,
     threads_at: Time,
-    /// When to handle calls for attention again, and whether one came that was not handled.
+    /// When calls are handled again, and whether one is waiting for that.
     calls_at: Time,
     is_called: bool,
-    /// When an alarm rang last, after which nothing but alarms happens at that instant.
+    /// When an alarm rang last. At that instant only alarms happen after it.
     rang_at: Option<Time>,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Deadlines {
 }
 
 impl Agenda {
-    /// An agenda by which everything is looked at now, and then this often.
+    /// An agenda by which everything is due now, and then in this interval.
     pub(super) fn new(clock: Box<dyn Clock>, interval: Duration) -> Self {
         let now = clock.now();
         Self {
@@ -75,12 +76,12 @@ impl Agenda {
         self.clock.now()
     }
 
-    /// Whether a wait ends by itself as soon as a program has retired instructions.
+    /// Whether a wait ends as soon as a program has retired its instructions.
     pub(super) fn ends_by_instructions(&self) -> bool {
         self.clock.notices_instructions()
     }
 
-    /// An alarm rings now.
+    /// Records that an alarm rings now.
     pub(super) fn ring(&mut self) {
         self.rang_at = Some(self.now);
     }
@@ -90,32 +91,32 @@ impl Agenda {
         self.rang_at == Some(self.now)
     }
 
-    /// Lets the next look be now.
+    /// Makes the next look due now.
     pub(super) fn look_soon(&mut self) {
         self.look_at = self.now;
     }
 
-    /// Lets the next look be now, at what others did, too.
+    /// Makes the next look due now, with one at others' changes.
     pub(super) fn look_at_others_soon(&mut self) {
         (self.look_at, self.others_at) = (self.now, self.now);
     }
 
-    /// Lets the next look list threads.
+    /// Makes threads due for listing in the next look.
     pub(super) fn list_threads_soon(&mut self) {
         self.threads_at = self.now;
     }
 
-    /// Threads were listed: they are listed again after this time, but not in every look.
+    /// Records that threads were listed: they are due again after this time, but not in every look.
     pub(super) fn list_threads_after(&mut self, span: Duration) {
         self.threads_at = self.now.after(self.interval.max(span));
     }
 
-    /// Whether to list threads though nothing reports any.
+    /// Whether threads are due for listing although nothing reports new ones.
     pub(super) fn is_time_for_threads(&self) -> bool {
         self.now >= self.threads_at
     }
 
-    /// Whether it is time to look; if so, the next look is due later.
+    /// Whether a look is due; if so, plans the next one.
     pub(super) fn begin_look(&mut self) -> bool {
         let is_time = self.now >= self.look_at;
         if is_time {
@@ -124,12 +125,12 @@ impl Agenda {
         is_time
     }
 
-    /// Whether a look is due for long.
+    /// Whether a look has been due for at least [`LATE`].
     pub(super) fn is_late(&self) -> bool {
         self.now >= self.look_at.after(LATE)
     }
 
-    /// Whether it is time to look at what others did; if so, the next such look is due later.
+    /// Whether a look at others' changes is due; if so, plans the next one.
     pub(super) fn begin_look_at_others(&mut self) -> bool {
         let is_time = self.now >= self.others_at;
         if is_time {
@@ -138,29 +139,30 @@ impl Agenda {
         is_time
     }
 
-    /// Whether something called for attention that was not handled.
+    /// Whether a call for attention was not handled yet.
     pub(super) const fn is_called(&self) -> bool {
         self.is_called
     }
 
-    /// Calls are handled now.
+    /// Records that calls are handled now.
     pub(super) fn handle_calls(&mut self) {
         self.is_called = false;
         self.calls_at = self.now.after(CALLS);
     }
 
-    /// Until when calls have to wait, if they have to.
+    /// The time until which calls have to wait, if they do.
     pub(super) fn calls_at(&self) -> Option<Time> {
         Some(self.calls_at).filter(|at| self.now < *at)
     }
 
-    /// Until when to wait as far as looks go, at most until `end`.
+    /// How long to wait as far as looks are concerned, at most until `end`.
     pub(super) fn deadlines(&self, end: Option<Time>) -> Deadlines {
         let mut until = end.unwrap_or(Time::from_nanos(u64::MAX));
-        // A watcher that sees the host at every turn may take a missing turn for the host's end.
+        // A watcher that is shown the host in every turn may take a missing turn for the host's
+        // end.
         let mut about = self.look_at.min(self.now.after(LONGEST));
         if self.has_rung() && (about <= self.now || self.is_called) {
-            // What there is to see is of the next instant.
+            // Whatever there is to see belongs to the next instant.
             about = self.now.after(Duration::from_nanos(1));
             until = about;
         }

@@ -14,46 +14,46 @@ use super::settings::NewContainer;
 use super::state::HostState;
 use super::trouble::Looked;
 
-/// The host's side.
+/// The host's side of announcements.
 #[derive(Default)]
 pub(super) struct Announcements {
     pub(super) announcer: Option<ContainerAnnouncer>,
-    /// Those who wait until nothing more happens now.
+    /// The senders that are answered once nothing more happens now.
     unanswered: Vec<SyncSender<()>>,
 }
 
 impl Announcements {
-    /// Whether something was announced that is not answered yet.
+    /// Whether an announcement is not answered yet.
     pub(super) const fn are_unanswered(&self) -> bool {
         !self.unanswered.is_empty()
     }
 
-    /// What becomes readable when something is announced.
+    /// A descriptor that becomes readable when something is announced.
     pub(super) fn attention(&self) -> Option<BorrowedFd<'_>> {
         self.announcer.as_ref().map(AsFd::as_fd)
     }
 
-    /// Lets those go on who wait.
+    /// Answers all announcements, so that their senders go on.
     pub(super) fn answer(&mut self) {
         for done in self.unanswered.drain(..) {
-            // Its time may be over.
+            // The sender may have stopped waiting.
             let _ = done.try_send(());
         }
     }
 }
 
 impl Host {
-    /// Responds to announcements of containers from now on. A container that is of a managed
-    /// program is in the program's class when its announcement is answered. Pods may ask for as
-    /// many programs as there are places.
+    /// Handles announcements of containers from now on. When the announcement of a managed
+    /// program's container is answered, the container is in the program's class. Pods may request
+    /// as many programs as there are places.
     pub fn listen_to(&mut self, announcer: ContainerAnnouncer, places: PlaceLimits) {
         self.state.roster.places.limit(places);
         self.state.announcer = Some(announcer.clone());
         self.announcements.announcer = Some(announcer);
     }
 
-    /// Handles what was announced. Those who announced it are answered once nothing more happens
-    /// now: policies have decided by then, and their plans are in force.
+    /// Handles all announcements. Their senders are answered once nothing more happens now: by then
+    /// policies have decided, and their plans are in force.
     pub(super) fn take_announcements(&mut self) {
         let Some(announcer) = &self.announcements.announcer else { return };
         let taken = announcer.take();
@@ -98,10 +98,10 @@ impl Host {
         self.mechanism.report_in_force(&mut self.state);
     }
 
-    /// These containers exist, and no others.
+    /// Replaces the known containers by these.
     fn set_containers(&mut self, mut containers: Vec<NewContainer>) -> io::Result<()> {
         let HostState { roster, agenda, .. } = &mut self.state;
-        // The first of a program counts, whatever the runtime's order is.
+        // The first container of a program counts, in an order that does not depend on the runtime.
         containers.sort_by(|a, b| a.announced.id.cmp(&b.announced.id));
         let ids: Vec<&str> = containers.iter().map(|of| of.announced.id.as_str()).collect();
         roster.programs.retract_others(&ids);
@@ -112,9 +112,9 @@ impl Host {
         forgotten.map(drop)
     }
 
-    /// Adds the first process of a container that starts to its program, which may begin with it.
-    /// The work does not grow with the programs there are: the next look finds everything else.
-    /// Returns whether that is done; otherwise a look must find the program.
+    /// Adds the first process of a starting container to its program, which may start with it. The
+    /// work does not grow with the number of programs; the next look finds everything else. Returns
+    /// whether that is done; otherwise a look must find the program.
     fn admit(&mut self, id: &str, pid: i32) -> bool {
         let Self { mechanism, state, .. } = self;
         if let Some(program) = state.roster.programs.program_of(id) {
@@ -132,7 +132,7 @@ impl Host {
         }
     }
 
-    /// Leaves out what pods do not ask for any longer, once that is much.
+    /// Removes the entries that pods no longer request, once they are many.
     pub(super) fn prune_asked(&mut self) {
         match self.state.roster.prune_asked() {
             Ok(Some(moved)) => self.mechanism.reconfigure(&moved),

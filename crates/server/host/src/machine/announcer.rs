@@ -1,4 +1,4 @@
-//! Containers that their runtime announces before their first instruction, and waits with until
+//! Containers that their runtime announces before their first instruction. The runtime waits until
 //! they are in their class.
 
 use std::io;
@@ -11,8 +11,8 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::settings::NewContainer;
 
-/// The most announcements that wait to be handled. The announcing thread waits for each, so that
-/// more are there only if the host is stuck.
+/// The most announcements that wait to be handled. Each announcing thread waits for its own, so
+/// there are more only if the host is stuck.
 const MOST_WAITING: usize = 1024;
 
 /// What a runtime reports.
@@ -20,15 +20,15 @@ const MOST_WAITING: usize = 1024;
 pub enum Announcement {
     /// These containers exist, and no others. The runtime may have just started.
     Exist(Vec<NewContainer>),
-    /// One is about to start.
+    /// A container is about to start.
     Starts(NewContainer),
-    /// One was asked to stop, or has.
+    /// A container was requested to stop, or has stopped.
     Stops(String),
-    /// One is removed.
+    /// A container is removed.
     Removed(String),
 }
 
-/// Takes announcements to a host, from any thread.
+/// Passes announcements to a host, from any thread.
 #[derive(Clone, Debug)]
 pub struct ContainerAnnouncer(Arc<AnnouncementQueue>);
 
@@ -49,8 +49,8 @@ impl ContainerAnnouncer {
         Ok(Self(Arc::new(AnnouncementQueue { waiting: Mutex::default(), stirred })))
     }
 
-    /// Announces something, and waits until the host and its policies have responded, at most
-    /// `within`. Returns whether they have; if not, they do later.
+    /// Announces something, and waits, at most `within`, until the host and its policies have
+    /// responded. Returns whether they have; if not, they will later.
     #[must_use]
     pub fn announce(&self, what: Announcement, within: Duration) -> bool {
         let (done, is_done) = sync_channel(1);
@@ -61,17 +61,17 @@ impl ContainerAnnouncer {
             }
             waiting.push((what, done));
         }
-        // It fails only where it is readable already.
+        // This fails only if the descriptor is readable already.
         let _ = rustix::io::write(&self.0.stirred, &1_u64.to_ne_bytes());
         is_done.recv_timeout(within).is_ok()
     }
 
-    /// Whether something waits to be handled.
+    /// Whether an announcement waits to be handled.
     pub(super) fn is_waiting(&self) -> bool {
         !self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Everything that waits, each with the sender of its answer.
+    /// All waiting announcements, each with the sender of its answer.
     pub(super) fn take(&self) -> Vec<(Announcement, SyncSender<()>)> {
         let _ = rustix::io::read(&self.0.stirred, &mut [0_u8; 8]);
         std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,4 +1,4 @@
-//! The L3 caches and their CPUs, as sysfs shows them.
+//! The L3 caches and their CPUs, from sysfs.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use fairways_linux::topology::{Topology, l3_folder, listed, number};
 
 use fairways_resctrl_client::Domain;
 
-/// The ways of a cache if sysfs does not show their number: as many as most caches have.
+/// The number of ways of most caches, used if sysfs does not show it.
 const USUAL: u32 = 16;
 
-/// A host's L3 caches, where resctrl is not used.
+/// A host's L3 caches, if resctrl is not used.
 pub(super) struct Caches {
     sysfs: PathBuf,
     topology: Topology,
@@ -39,7 +39,7 @@ impl Caches {
         self.sysfs.join("devices/system/cpu")
     }
 
-    /// Reads the caches. Returns whether they have changed. What can't be read stays as it was.
+    /// Reads the caches; returns whether they have changed. Whatever can't be read stays as it was.
     pub(super) fn refresh(&mut self) -> bool {
         self.topology.refresh(&self.sysfs);
         let mut found: Vec<Domain> = self
@@ -62,7 +62,7 @@ impl Caches {
     }
 }
 
-/// A domain of these CPUs. Without resctrl there is one class of service, for all programs.
+/// A domain with these CPUs. Without resctrl it has one class of service, for all programs.
 fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     let first = cpus.iter().next().map(|cpu| sysfs.join(format!("cpu{cpu}")));
     let folder = first.and_then(|cpu| l3_folder(&cpu));
@@ -73,7 +73,7 @@ fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     let count = shown.filter(|&ways| ways > 0).unwrap_or(USUAL).min(most);
     let ways = Ways::new(count)?;
     let llc = Llc { clos: 1, ..Llc::with_ways(ways) };
-    // 0 where sysfs does not show the cache's size.
+    // 0 if sysfs does not show the cache's size.
     let way_bytes = bytes.unwrap_or(0) / u64::from(count);
     let cache = WayMask::full(ways);
     let ways = (0..count).collect();
@@ -81,7 +81,7 @@ fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     Some(Domain { id, cache_id, node, llc, bandwidth, cache, way_bytes, ways, cpus })
 }
 
-/// The size of a cache, as sysfs shows it: 2048K.
+/// The size of a cache from its text in sysfs: 2048K.
 fn bytes(size: &str) -> Option<u64> {
     size.trim().strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1024)
 }

@@ -1,9 +1,9 @@
-//! A host whose programs are only counted: nothing is set.
+//! A host on which programs are only counted: nothing is set.
 //!
-//! Domains are the caches that resctrl shows, where it is mounted; otherwise the L3 caches in
-//! sysfs; all CPUs are one, where sysfs has no caches. Resctrl is read only: what others let
-//! programs fill by it. Occupancies and memory traffic are not known. A plan is answered as if it
-//! were carried out, as by a host that observes.
+//! Domains are the caches that resctrl shows, if it is mounted; otherwise the L3 caches in sysfs;
+//! or all CPUs as one, if sysfs has no caches. Resctrl is only read, for the ways that others let
+//! programs fill. Occupancies and memory traffic are not known. A plan is answered as if it were
+//! carried out, as by a host that observes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,16 +23,16 @@ use super::trouble::Looked;
 pub struct CountedHost {
     settings: Settings,
     caches: Caches,
-    /// Where it is mounted.
+    /// The mounted resctrl, if there is one.
     resctrl: Option<ShownCaches>,
     domains: Vec<Domain>,
-    /// The ways that others let programs fill, where these are not all.
+    /// The ways that others let programs fill, if these are not all.
     limits: BTreeMap<(u32, AppId), WayMask>,
     errors: Errors,
 }
 
 impl CountedHost {
-    /// The caches of the host whose resctrl and sysfs are mounted where these settings say.
+    /// The caches of the host, with resctrl and sysfs at the paths in these settings.
     ///
     /// # Errors
     /// If sysfs does not list which CPUs are on line.
@@ -51,7 +51,7 @@ impl CountedHost {
         if shown.is_empty() { self.caches.domains().to_vec() } else { shown }
     }
 
-    /// Notes which ways others let programs fill.
+    /// Records which ways others let programs fill.
     fn see_limits(&mut self, state: &HostState) {
         self.limits.clear();
         let Some(resctrl) = &self.resctrl else { return };
@@ -63,7 +63,7 @@ impl CountedHost {
         }
     }
 
-    /// Finds a program's threads that came or went, and the domains in which it lives now.
+    /// Updates a program's threads, and the domains that it runs in.
     fn list_threads_of(&mut self, app: AppId, state: &mut HostState) {
         let member = state.roster.members.get(&app).filter(|member| !member.is_gone);
         let Some(program) = member.map(|member| member.program) else { return };
@@ -78,7 +78,7 @@ impl CountedHost {
                     member.tasks = tasks;
                 }
             }
-            // Threads that can't be seen have not left.
+            // Threads that can't be seen have not ended.
             Err(why) => return state.trouble.not_seen(Looked::Threads(program), &why),
         }
         let all = self.domains.clone();
@@ -108,7 +108,7 @@ impl Mechanism for CountedHost {
             }
             Some(resctrl) => match resctrl.look() {
                 Ok(()) => state.trouble.seen(Looked::Resctrl),
-                // What it showed before is all that is known.
+                // The last successful reading is all that is known.
                 Err(why) => state.trouble.not_seen(Looked::Resctrl, &why),
             },
         }
@@ -128,7 +128,7 @@ impl Mechanism for CountedHost {
 
     fn end(&mut self, program: ProgramKey, state: &mut HostState) {
         for app in state.roster.members_of(program) {
-            // What listens for its latencies ends before one of its name begins.
+            // Its latency source has to close before another program of its name opens one.
             drop(state.counting.unlisten(app));
             state.end(app);
         }

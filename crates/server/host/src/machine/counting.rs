@@ -1,4 +1,4 @@
-//! What is counted of programs, in windows.
+//! Counts programs in windows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use super::window_table::{WindowKey, WindowTable};
 use super::windows::Window;
 use crate::emulated::counters::between;
 
-/// What is counted of programs: their counters, their latencies, and the windows under way.
+/// The counters and latencies of programs, and their open windows.
 ///
-/// Only programs that a domain's policy knows have windows there.
+/// Programs have windows only in domains whose policies know them.
 pub(super) struct Counting {
     pub(super) source: Box<dyn Source>,
     latencies: BTreeMap<AppId, Latency>,
     pub(super) traffic: TrafficCheck,
     pub(super) turnover: TurnoverCheck,
     windows: WindowTable,
-    /// When windows were last looked at: none ends twice at a time.
+    /// When windows were last looked at: none ends twice at one time.
     looked_at: Option<Time>,
-    /// Those that are looked at; kept for its memory.
+    /// The windows that are due; kept to reuse its memory.
     due: Vec<WindowKey>,
 }
 
@@ -45,13 +45,13 @@ impl Counting {
         }
     }
 
-    /// Takes in which CPUs each domain has.
+    /// Updates the CPUs of each domain.
     pub(super) fn set_domains(&mut self, found: &[client::Domain]) {
         let cpus: Vec<_> = found.iter().map(|domain| (domain.id, domain.cpus.clone())).collect();
         self.source.set_domains(&cpus);
     }
 
-    /// From now on, reports how soon a program in these domains answers.
+    /// Begins to report a program's latencies in these domains.
     pub(super) fn listen(
         &mut self,
         app: AppId,
@@ -61,7 +61,7 @@ impl Counting {
         self.latencies.insert(app, Latency::new(source, domains));
     }
 
-    /// No longer reports how soon a program answers. Returns the source of its latencies.
+    /// Stops reporting a program's latencies. Returns their source.
     pub(super) fn unlisten(&mut self, app: AppId) -> Option<Box<dyn fairways_latency::Source>> {
         self.latencies.remove(&app).map(Latency::into_source)
     }
@@ -80,7 +80,7 @@ impl Counting {
         self.turnover.leave(domain);
     }
 
-    /// Another plan is in force in a domain.
+    /// Records that another plan came into force in a domain.
     pub(super) fn straddle(&mut self, domain: u32, now: Time) {
         self.windows.straddle(domain, now);
     }
@@ -99,7 +99,7 @@ impl Counting {
         self.begin(key, every, now, from);
     }
 
-    /// Begins the windows of a program again, or of all.
+    /// Restarts the windows of a program, or of all programs.
     pub(super) fn restart(&mut self, app: Option<AppId>, now: Time, mechanism: &mut dyn Mechanism) {
         let windows = self.windows.iter();
         let windows: Vec<(WindowKey, WindowLength)> = windows
@@ -127,7 +127,7 @@ impl Counting {
         self.windows.insert(key, window);
     }
 
-    /// Ends the windows whose time has come.
+    /// Ends the windows that are over.
     pub(super) fn end_windows(
         &mut self,
         agenda: &Agenda,
@@ -146,7 +146,7 @@ impl Counting {
         self.due = due;
     }
 
-    /// Looks at a window whose time has come, and ends it if it is over.
+    /// Looks at a window that is due, and ends it if it is over.
     fn end_window(
         &mut self,
         key: WindowKey,
@@ -173,8 +173,7 @@ impl Counting {
         self.report(key, (counters, length), window.next(now, to), domains, mechanism);
     }
 
-    /// Reports what a window counted that has ended now, and how long it was, and lets the next one
-    /// follow.
+    /// Reports the counts and the length of a window that has ended now, and begins the next one.
     fn report(
         &mut self,
         key: WindowKey,
@@ -215,7 +214,7 @@ impl Counting {
     }
 
     /// Handles the windows that have ended according to the source. Windows that it no longer
-    /// reports begin again.
+    /// reports are restarted.
     pub(super) fn fetch(
         &mut self,
         now: Time,
@@ -245,12 +244,12 @@ impl Counting {
         }
     }
 
-    /// Handles the end of a window: the only one of its program that the source reports now, or one
-    /// of several.
+    /// Handles the end of a window. `is_only` if the source reports no other window of its program
+    /// now.
     ///
-    /// Bytes and occupancy are read now, a little after its end; which bytes are whose of several
-    /// windows is not known. A plan that came into force after its end is taken to straddle it, as
-    /// it does the next.
+    /// Bytes and occupancy are read now, a little after its end; with several windows, it is not
+    /// known which bytes belong to which. A plan that came into force after its end counts as
+    /// straddling both this window and the next one.
     fn take_ended(
         &mut self,
         &EndedWindow { app, domain, mut counters, length, ago }: &EndedWindow,
@@ -273,13 +272,13 @@ impl Counting {
         self.report(key, (counters, length), next, domains, mechanism);
     }
 
-    /// Adds when windows end.
+    /// Adds the times at which windows end.
     pub(super) fn add_deadlines(&self, deadlines: &mut Deadlines, ends_by_instructions: bool) {
         self.windows.add_deadlines(deadlines, ends_by_instructions);
     }
 }
 
-/// `span` earlier; the beginning of time if that is earlier still.
+/// The time `span` before `time`, or 0.
 fn before(time: Time, span: Duration) -> Time {
     Time::ZERO.after(time.since(Time::ZERO).saturating_sub(span))
 }

@@ -1,4 +1,4 @@
-//! A domain, as its policy knows it.
+//! A domain, as its policy sees it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use fairways_resctrl_client as client;
 
 use super::plan::PlanInForce;
 
-/// Something that happens now, and is still to be reported.
+/// Something that happens now and is not reported yet.
 #[expect(clippy::large_enum_variant, reason = "nearly all that is due are events")]
 #[derive(Clone, Debug)]
 pub(super) enum Pending {
@@ -30,21 +30,21 @@ pub(super) struct Domain {
     /// How memory bandwidth can be limited, if it can.
     bandwidth: Option<BandwidthLever>,
     pub(super) way_bytes: u64,
-    /// The NUMA node that it is, if it is not a cache.
+    /// The NUMA node, if the domain is a node and not a cache.
     node: Option<u32>,
-    /// Which ways of the cache are offered.
+    /// The ways of the cache that are offered to the policy.
     pub(super) ways: Vec<u32>,
-    /// The CPUs as its policy numbers them, where CPUs are reported to it.
+    /// The CPUs as the policy numbers them, if CPUs are reported to it.
     pub(super) cpus: Vec<u32>,
-    /// The length of turns, where CPUs are reported.
+    /// The length of turns, if CPUs are reported.
     quantum: Option<Duration>,
     pub(super) due: EventQueue<Pending>,
     /// The programs that the policy knows, in the order in which they started.
     pub(super) running: Vec<AppId>,
     pub(super) alarm: Alarm,
     pub(super) plan: PlanInForce,
-    /// Whether its last CPU went off line, or others took all of it: nothing more happens here once
-    /// its policy knows that all programs have left.
+    /// Whether its last CPU went off line, or others took all of it. Once its policy knows that all
+    /// programs have left, nothing more happens in it.
     pub(super) is_gone: bool,
 }
 
@@ -66,11 +66,11 @@ impl Domain {
         }
     }
 
-    /// Updates what the cache offers, and reports it if it has changed.
+    /// Updates what the cache offers; reports it if it has changed.
     pub(super) fn offer(&mut self, found: &client::Domain) {
         self.way_bytes = found.way_bytes;
         if (self.levers(), &self.ways, self.node) != (found.levers(), &found.ways, found.node) {
-            // Masks now mean other ways, even if as many are offered as before; levels may be none.
+            // Masks now mean other ways, even if their number is the same; there may be no levels.
             self.plan.clear();
             self.plan.cancel_retry();
             self.node = found.node;
@@ -80,23 +80,23 @@ impl Domain {
         }
     }
 
-    /// What its policy can set.
+    /// The levers that its policy can set.
     pub(super) const fn levers(&self) -> Levers {
         Levers { llc: self.llc, bandwidth: self.bandwidth }
     }
 
-    /// Reports what its policy can set, which then plans again.
+    /// Reports the levers to its policy, which then plans again.
     pub(super) fn report_levers(&mut self) {
         self.report(Event::Machine(self.levers()));
     }
 
-    /// Updates the CPUs and the length of turns, and reports them if they have changed.
+    /// Updates the CPUs and the length of turns; reports them if they have changed.
     pub(super) fn schedule(&mut self, cpus: &CpuSet, quantum: Duration) {
         let cpus: Vec<u32> = cpus.iter().collect();
         let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
         let is_known = self.cpus.len() == cpus.len() && self.quantum == Some(quantum);
-        // If as many are there as before, only the meaning of their numbers changes, and the policy
-        // need not know.
+        // If their number is the same, only the meaning of the policy's numbers changes, and the
+        // policy need not be notified.
         self.cpus = cpus;
         self.quantum = Some(quantum);
         if !is_known {
@@ -104,8 +104,8 @@ impl Domain {
         }
     }
 
-    /// Nothing of it is offered any longer. Its policy, which is asked again when it returns, is
-    /// notified that all programs have left.
+    /// Handles the domain's loss: nothing of it is offered any longer. Its policy is notified that
+    /// all programs have left; it is called again if the domain returns.
     pub(super) fn leave(&mut self) {
         self.is_gone = true;
         self.alarm.clear();

@@ -1,4 +1,4 @@
-//! The domains of a host, each with what is still to be reported to its policy.
+//! The domains of a host, each with its events that are not reported yet.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,12 +23,12 @@ impl Domains {
         self.by_id.get_mut(&id)
     }
 
-    /// A domain of which something is offered.
+    /// A domain that is offered to its policy.
     pub(super) fn offered(&mut self, id: u32) -> Option<&mut Domain> {
         self.get_mut(id).filter(|domain| !domain.is_gone)
     }
 
-    /// What a domain offers: how much, and which ways.
+    /// What a domain offers: its levers and ways.
     pub(super) fn offer(&self, id: u32) -> Option<(Levers, Vec<u32>)> {
         let domain = self.get(id).filter(|domain| !domain.is_gone)?;
         Some((domain.levers(), domain.ways.clone()))
@@ -51,19 +51,19 @@ impl Domains {
         self.get(id).is_some_and(|domain| domain.running.contains(&app))
     }
 
-    /// The next of the events that happen now. A domain that has gone is removed once everything
-    /// was reported to its policy.
+    /// The next event that happens now. A domain that has gone is removed once everything was
+    /// reported to its policy.
     pub(super) fn next(&mut self) -> Option<(u32, Pending)> {
         self.by_id.retain(|_, domain| !domain.is_gone || !domain.due.is_empty());
         self.by_id.iter_mut().find_map(|(&id, domain)| Some((id, domain.due.pop()?)))
     }
 
-    /// Whether nothing more happens now.
+    /// Whether no event is left to report.
     pub(super) fn are_idle(&self) -> bool {
         self.by_id.values().all(|domain| domain.due.is_empty())
     }
 
-    /// Rings the alarms whose time has come. Returns whether there were any.
+    /// Rings the alarms that are due. Returns whether there were any.
     pub(super) fn ring(&mut self, now: Time) -> bool {
         let mut rang = false;
         for domain in self.by_id.values_mut() {
@@ -80,7 +80,7 @@ impl Domains {
         self.by_id.values().filter_map(|domain| domain.alarm.at()).min()
     }
 
-    /// Asks policies for another plan after a failure, if it is time.
+    /// Requests another plan from policies whose plans failed, if it is time.
     pub(super) fn ask_again(&mut self, now: Time) {
         for domain in self.by_id.values_mut() {
             if domain.plan.take_retry(now) {
@@ -89,7 +89,7 @@ impl Domains {
         }
     }
 
-    /// Removes the domains that are not among these any longer, and returns them.
+    /// Removes the domains that are no longer among these, and returns them.
     pub(super) fn leave_others(&mut self, found: &[client::Domain]) -> Vec<u32> {
         let mut left = Vec::new();
         for (&id, domain) in &mut self.by_id {
@@ -102,7 +102,7 @@ impl Domains {
         left
     }
 
-    /// Updates the domains, with the length of turns where CPUs are reported to policies.
+    /// Updates the domains; `quantum` is the length of turns, if CPUs are reported to policies.
     pub(super) fn take_in(&mut self, found: &[client::Domain], quantum: Option<Duration>) {
         for found in found {
             let domain = self.by_id.entry(found.id).or_insert_with(|| Domain::new(found));

@@ -1,13 +1,14 @@
-//! How soon a service answers, as reported to each of its domains.
+//! The latencies of a service, reported to each of its domains.
 
 use std::collections::BTreeMap;
 
 use fairways_core::LatencyBin;
 
-/// How soon a service answers.
+/// The latencies of a service.
 pub(super) struct Latency {
     source: Box<dyn fairways_latency::Source>,
-    /// What is still to be reported to each domain's policy, by latency; `None`: unknown.
+    /// By domain: the latencies that are not reported to its policy yet; `None` if they are
+    /// unknown.
     pending: BTreeMap<u32, Option<Vec<LatencyBin>>>,
 }
 
@@ -23,7 +24,7 @@ impl Latency {
         self.source
     }
 
-    /// What was answered since the last report to this domain's policy.
+    /// The latencies since the last report to this domain's policy.
     pub(super) fn take(&mut self, domain: u32) -> Option<Vec<LatencyBin>> {
         let new = self.source.answered();
         for pending in self.pending.values_mut() {
@@ -34,7 +35,7 @@ impl Latency {
     }
 }
 
-/// Two histograms in one, from the shortest latency to the longest.
+/// The sum of two histograms, from the shortest latency to the longest.
 fn merged(mut one: Vec<LatencyBin>, other: &[LatencyBin]) -> Vec<LatencyBin> {
     one.extend_from_slice(other);
     one.retain(|answered| answered.requests > 0);
@@ -84,7 +85,7 @@ mod tests {
         let mut latency = Latency { source: Box::new(Scripted(story)), pending };
         assert_eq!(latency.take(0), Some(answered(&[(1, 5), (3, 1)])));
         assert_eq!(latency.take(7), Some(answered(&[(1, 7), (2, 4), (3, 1)])));
-        // The silent window is unknown to both, until that was reported to each.
+        // The silent window is unknown to both domains, until that was reported to each.
         assert_eq!(latency.take(0), None);
         assert_eq!(latency.take(7), None);
         assert_eq!(latency.take(0), Some(answered(&[(9, 9)])));

@@ -1,4 +1,4 @@
-//! What a host is made of, and what policies set of it.
+//! The parts of a host, and the lever that its policies set.
 
 use fairways_programs::Roots;
 use fairways_resctrl_client::Actuator;
@@ -9,30 +9,30 @@ use super::turns::Turns;
 use super::ways::CacheWays;
 use crate::clock::Clock;
 
-/// What policies of a host set.
+/// The lever that policies of a host set.
 pub enum Lever {
-    /// The ways of caches that programs may fill, by resctrl.
+    /// The ways of caches that programs may fill, through resctrl.
     Ways(Box<Actuator>),
-    /// Where threads run and for how long, by a scheduler.
+    /// Where threads run and for how long, through a scheduler.
     Turns(Box<Turns>),
-    /// Nothing: programs are counted.
+    /// None: programs are only counted.
     Nothing(Box<CountedHost>),
 }
 
-/// What a host is made of.
+/// The parts of a host.
 pub struct Parts {
-    /// What policies set.
+    /// The lever.
     pub lever: Lever,
     /// Where programs are found.
     pub proc_and_cgroup: Roots,
-    /// Where their counters come from.
+    /// The source of their counters.
     pub source: Box<dyn fairways_perf::Source>,
     /// The time.
     pub clock: Box<dyn Clock>,
 }
 
 impl Lever {
-    /// The mechanism for a lever; it sets nothing if programs are only watched.
+    /// The mechanism for the lever; it sets nothing if programs are only watched.
     pub(super) fn mechanism(self, observe: bool) -> Box<dyn Mechanism> {
         match self {
             Self::Ways(actuator) => Box::new(CacheWays::new(actuator, observe)),

@@ -1,4 +1,4 @@
-//! What sets a lever as policies decide.
+//! The mechanism that sets a lever for policies.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -17,56 +17,57 @@ use super::trouble::Trouble;
 pub struct SchedulerCounts {
     /// How often the kernel has ended it.
     pub ended: u64,
-    /// How often the one in use had no room for a thread, which ran where its owner lets it.
+    /// How often the current scheduler had no room for a thread, which then ran where its owner
+    /// lets it.
     pub threads_without_room: u64,
 }
 
-/// Sets a lever as policies decide, and knows what is special about that lever:
+/// Sets a lever as policies decide. Everything that is particular to a lever is in its mechanism:
 /// [`CacheWays`](super::ways::CacheWays) sets ways, [`Turns`](super::Turns) sets turns,
 /// [`CountedHost`](super::CountedHost) nothing.
 pub(super) trait Mechanism {
     /// Updates the domains.
     fn survey(&mut self, state: &mut HostState);
 
-    /// Looks at what others did to the lever: this takes longer than a look at programs.
+    /// Checks for others' changes of the lever; this takes longer than looking for programs.
     fn look(&mut self, state: &mut HostState);
 
     /// Adds a program.
     fn begin(&mut self, found: FoundProgram, state: &mut HostState);
 
-    /// Removes a program that has ended, or is not wanted any longer.
+    /// Removes a program that has ended, or is no longer managed.
     fn end(&mut self, program: ProgramKey, state: &mut HostState);
 
-    /// Finds which threads came or went, and where they may run now.
+    /// Updates the programs' threads, and where they may run.
     fn list_threads(&mut self, state: &mut HostState);
 
-    /// Adds a new process of one thread to a program, before it is found by a look.
+    /// Adds a new process with one thread to a program, before a look finds it.
     fn admit(&mut self, program: ProgramKey, thread: i32, state: &mut HostState);
 
-    /// Forgets a program that is over for every domain.
+    /// Forgets a program that has ended for every domain.
     fn release(&mut self, _: AppId, _: &mut Trouble) {}
 
-    /// The list of programs has changed: for each entry of the old list, its entry in the new one,
-    /// if any.
+    /// Follows a change of the list of programs: `_moved` has, for each entry of the old list, its
+    /// entry in the new one, if any.
     fn reconfigure(&mut self, _moved: &[Option<usize>]) {}
 
-    /// Carries out an action of a domain's policy, except windows and alarms. An action of another
-    /// lever does nothing.
+    /// Carries out an action of a domain's policy, except windows and alarms. Actions for other
+    /// levers do nothing.
     fn carry_out(&mut self, domain: u32, action: Action<'_>, state: &mut HostState);
 
-    /// Reports the partition in force where it has changed by itself.
+    /// Reports the partition in force if it changed without a plan.
     fn report_in_force(&mut self, _: &mut HostState) {}
 
-    /// Fetches what else has happened, before windows end.
+    /// Fetches other events, before windows end.
     fn fetch(&mut self, _: &mut HostState) {}
 
     /// Reports what was [fetched](Self::fetch), after windows have ended.
     fn report(&mut self, _: &mut HostState) {}
 
-    /// Carries out what was only noted until now, before time passes.
+    /// Carries out requests that were only recorded so far, before time passes.
     fn settle(&mut self, _: &mut Trouble) {}
 
-    /// How often to [fetch](Self::fetch) at least, if programs are managed.
+    /// The longest time between two calls of [`fetch`](Self::fetch), if programs are managed.
     fn fetch_within(&self) -> Option<Duration> {
         None
     }
@@ -76,21 +77,21 @@ pub(super) trait Mechanism {
         Vec::new()
     }
 
-    /// The bytes that a program's lines occupy in a domain, where it counts them.
+    /// The bytes that a program's lines occupy in a domain, if the mechanism counts them.
     fn occupied_bytes(&mut self, _: AppId, _domain: u32) -> Option<u64> {
         None
     }
 
-    /// The number of the group that counts a program's lines: another one where they have to be
-    /// counted from zero again.
+    /// The number of the group that counts a program's lines; it changes when they are counted from
+    /// zero again.
     fn counting_group(&self, _: AppId) -> u32 {
         0
     }
 
-    /// Sets the bytes that a program has moved, where it counts them rather than the source.
+    /// Sets a program's memory traffic, if the mechanism counts it rather than the source.
     fn count_bytes(&mut self, _: AppId, _domain: u32, _: &mut Counters) {}
 
-    /// Puts everything back, and returns what was put back and what was not.
+    /// Puts everything back; returns what was put back and what was not.
     fn close(self: Box<Self>) -> Restored;
 
     /// The requests that failed.
@@ -101,7 +102,7 @@ pub(super) trait Mechanism {
         None
     }
 
-    /// What is not as it should be, though policies are in force; a line each.
+    /// Problems that do not stop policies, a line each.
     fn degraded(&self) -> Vec<String> {
         self.actuator().map(Actuator::degraded).unwrap_or_default()
     }
@@ -116,13 +117,13 @@ pub(super) trait Mechanism {
         None
     }
 
-    /// The ways that others let programs fill, where these are not all, by domain; `None` where
-    /// the partition in force shows what programs may fill.
+    /// The ways that others let programs fill, if these are not all, by domain; `None` if the
+    /// partition in force shows what programs may fill.
     fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
         None
     }
 
-    /// How many threads of a program stay in which groups of others.
+    /// The groups of others in which threads of a program stay, with the number of threads in each.
     fn left(&self, _: AppId) -> Option<&BTreeMap<String, usize>> {
         None
     }

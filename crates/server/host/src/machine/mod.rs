@@ -1,14 +1,14 @@
-//! The host as policies know it: events and actions, a domain at a time.
+//! The host as policies see it: events and actions, one domain at a time.
 //!
-//! Each L3 domain is a [`Machine`] to its policy: [`Host::next_event`] reports what happened and in
-//! which domain, [`Host::carry_out`] does what the domain's policy asks for. A host with one domain
+//! Each L3 domain is a [`Machine`] to its policy: [`Host::next_event`] reports what happened in
+//! which domain, [`Host::carry_out`] does what the domain's policy requests. A host with one domain
 //! is a machine by itself ([`Host::one_domain`]).
 //!
 //! - **A program lives** in the domains that its CPUs touch, and is reported to each of their
 //!   policies under the same id. A program that moves to other domains exits from all of its
 //!   domains and starts in the others under a new id.
-//! - **A domain that goes**, with its last CPU or because another manager has all of it, is left by
-//!   all programs: that is reported to its policy, which is asked again should the domain return.
+//! - **A domain goes** with its last CPU, or because another manager takes all of it. All programs
+//!   then leave it; that is reported to its policy, which is called again if the domain returns.
 //! - **Windows** by time end when their time has come. Windows by instructions end when the clock
 //!   says so. Where it can't, they are looked at when the program's rate lets their end be
 //!   expected, and the more often the closer that is: an end is found 10 ms late at most, as long
@@ -88,7 +88,7 @@ pub use trouble::Failure;
 use trouble::Trouble;
 pub use turns::{Successors, Turns};
 
-/// A host whose programs are watched, and whose caches are partitioned or threads scheduled.
+/// A host: its programs are watched, and its caches are partitioned or its threads scheduled.
 pub struct Host {
     mechanism: Box<dyn Mechanism>,
     state: HostState,
@@ -100,7 +100,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host of these parts, which manages these programs.
+    /// A host that consists of these parts and manages these programs.
     ///
     /// # Errors
     /// If programs can't be looked for: see [`Programs::new`](fairways_programs::Programs::new).
@@ -125,8 +125,8 @@ impl Host {
         })
     }
 
-    /// Replaces the list of programs. Those that are found by the same name and
-    /// [selector](fairways_programs::Selector) as before, and likewise each or together, go on.
+    /// Replaces the list of programs. Programs that are found by the same name and
+    /// [selector](fairways_programs::Selector) as before, each or together, continue.
     ///
     /// # Errors
     /// If the new programs can't be looked for; nothing has changed then.
@@ -137,19 +137,19 @@ impl Host {
         Ok(())
     }
 
-    /// Counts these counters of programs as well ([`Source::count_also`]).
+    /// Also counts these counters of programs ([`Source::count_also`]).
     ///
     /// [`Source::count_also`]: fairways_perf::Source::count_also
     pub fn count_also(&mut self, counters: &[Counter], may_take_turns: bool) {
         self.state.counting.source.count_also(counters, may_take_turns);
     }
 
-    /// Nothing more is reported once this is true.
+    /// Makes the host report nothing more once this is true.
     pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
         self.stop = Some(stop);
     }
 
-    /// Nothing more is reported from that time on.
+    /// Makes the host report nothing more from that time on.
     pub fn stop_at(&mut self, time: Time) {
         self.stop_at = Some(time);
     }
@@ -162,8 +162,7 @@ impl Host {
         self.changes
     }
 
-    /// Why nothing more is reported, if that is not because the host was [to
-    /// stop](Self::stop_when).
+    /// Why nothing more is reported, unless the host was [to stop](Self::stop_when).
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         self.state.trouble.failure()
@@ -183,15 +182,15 @@ impl Host {
         self.mechanism.close()
     }
 
-    /// The host as a machine, if it has one domain; `None` if it has several, each of which needs a
-    /// policy of its own.
+    /// The host as a machine, if it has one domain; `None` if it has several, each of which needs
+    /// its own policy.
     pub fn one_domain(&mut self) -> Option<OneDomain<'_>> {
         let domain = self.state.domains.only()?;
         Some(OneDomain { host: self, domain })
     }
 }
 
-/// A host with one domain. One that joins it later is not managed.
+/// A host with one domain. Domains that appear later are not managed.
 pub struct OneDomain<'a> {
     host: &'a mut Host,
     domain: u32,

@@ -11,8 +11,8 @@ use super::trouble::{Failure, Looked};
 use crate::clock::Wait;
 
 impl Host {
-    /// What happened next, when, and in which domain; `None` once nothing more will happen: it was
-    /// [to stop](Self::stop_when), or [failed](Self::failure).
+    /// The next event, with its time and domain; `None` once nothing more will happen, because the
+    /// host was [to stop](Self::stop_when) or [failed](Self::failure).
     pub fn next_event(&mut self) -> Option<(Time, u32, Event)> {
         self.next_event_showing(&mut |_| ())
     }
@@ -35,8 +35,8 @@ impl Host {
             let HostState { agenda, domains, counting, .. } = &mut self.state;
             counting.end_windows(agenda, domains, &mut *self.mechanism);
             self.mechanism.report(&mut self.state);
-            // A look takes the longer the more programs there are; a container that starts waits
-            // for none, unless nobody has looked for long.
+            // A look takes longer with more programs. A starting container does not wait for one,
+            // unless the last look was long ago.
             let may_wait = self.announcements.are_unanswered() && !self.state.agenda.is_late();
             if !self.state.agenda.has_rung() && !may_wait {
                 self.look();
@@ -52,8 +52,7 @@ impl Host {
         }
     }
 
-    /// Carries out what a domain's policy asks for, at the time of the event that was last
-    /// reported.
+    /// Carries out an action of a domain's policy, at the time of the last reported event.
     pub fn carry_out(&mut self, domain: u32, action: Action<'_>) {
         let Self { mechanism, state, .. } = self;
         let now = state.agenda.now();
@@ -69,7 +68,7 @@ impl Host {
         }
     }
 
-    /// The next of the events that happen now.
+    /// The next event that happens now.
     fn next_due(&mut self) -> Option<(u32, Event)> {
         let (id, pending) = self.state.domains.next()?;
         let event = match pending {
@@ -89,7 +88,7 @@ impl Host {
         Some((id, event))
     }
 
-    /// Rings the alarms whose time has come, once nothing else happens now.
+    /// Rings the alarms that are due, once nothing else happens now.
     fn ring(&mut self) {
         let HostState { agenda, domains, .. } = &mut self.state;
         if domains.are_idle() && domains.ring(agenda.now()) {
@@ -97,8 +96,8 @@ impl Host {
         }
     }
 
-    /// Looks which programs are there, if something called, and also what others did if it is time
-    /// to.
+    /// Looks for programs if it is time or something called for attention. If it is time, also
+    /// checks for others' changes.
     fn look(&mut self) {
         let is_time = self.state.agenda.begin_look();
         if is_time {
@@ -118,9 +117,9 @@ impl Host {
         }
     }
 
-    /// Looks which programs are there. Their threads are listed at once if they may have other
-    /// processes, if it `is_time` to look where they may have other threads, and now and then.
-    /// Returns whether they were.
+    /// Looks for programs. Lists their threads if they may have other processes, if it `is_time` to
+    /// look and they may have other threads, and now and then in any case. Returns whether it
+    /// listed them.
     fn look_at_programs(&mut self, is_time: bool) -> bool {
         self.find_programs();
         let Self { mechanism, state, .. } = self;
@@ -134,7 +133,7 @@ impl Host {
         lists
     }
 
-    /// Finds which programs came and went.
+    /// Finds the programs that came or went.
     pub(super) fn find_programs(&mut self) {
         let Self { mechanism, state, .. } = self;
         match state.roster.programs.look() {

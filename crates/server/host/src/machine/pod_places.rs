@@ -1,19 +1,19 @@
-//! Which of the programs that pods ask for get a place: namespaces share the places fairly.
+//! Which of the programs that pods request get a place: namespaces share the places fairly.
 //!
-//! Each managed program costs a look at its threads and a share of everything else, so there are
-//! only so many places, and everybody who may create pods can ask for more than there are. They are
-//! given out in this order, within each step one after the other to each namespace, and within a
-//! namespace as the programs came:
+//! Each managed program costs a look at its threads and a share of everything else. So the number
+//! of places is limited, while anyone who may create pods can request more. Places are assigned in
+//! this order; within each step the namespaces take turns, and within a namespace the programs that
+//! came first go first:
 //!
-//! 1. one to each namespace that asks for any, so that no other can take every place;
-//! 2. to programs that are promised something: a baseline, or an objective;
+//! 1. one to each namespace that requests any, so that no other namespace can take every place;
+//! 2. to programs with a promise: a baseline, or an objective;
 //! 3. to the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::Wish;
 
-/// How many programs pods may ask for.
+/// How many programs pods may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceLimits {
     /// The most places in all.
@@ -28,7 +28,7 @@ impl Default for PlaceLimits {
     }
 }
 
-/// What a pod's owner asks for.
+/// What a pod's owner requests.
 #[derive(Clone, Copy, Debug)]
 struct PodProgram {
     wish: Wish,
@@ -42,7 +42,7 @@ impl PodProgram {
     }
 }
 
-/// The programs that pods ask for, and which of them have a place.
+/// The programs that pods request, and which of them have a place.
 #[derive(Debug, Default)]
 pub(super) struct PodPlaces {
     limits: PlaceLimits,
@@ -51,16 +51,17 @@ pub(super) struct PodPlaces {
     next: u64,
 }
 
-/// The most namespaces that a line names.
+/// The most namespaces that a message names.
 const MOST_NAMED: usize = 5;
 
 impl PodPlaces {
-    /// Sets how many places there are from the next time on that they are given out.
+    /// Sets the limits, which apply from the next assignment of places.
     pub(super) fn limit(&mut self, limits: PlaceLimits) {
         self.limits = limits;
     }
 
-    /// A container's owner asks for this program; of several containers, the first counts.
+    /// Records that a container's owner requests this program; of several containers, the first
+    /// counts.
     pub(super) fn ask(&mut self, program: &str, wish: Wish) {
         if !self.asked.contains_key(program) {
             self.asked.insert(program.to_owned(), PodProgram { wish, number: self.next });
@@ -68,15 +69,15 @@ impl PodPlaces {
         }
     }
 
-    /// Forgets the programs that no container asks for any longer. Returns whether there were any.
+    /// Forgets the programs that no container requests any longer. Returns whether there were any.
     pub(super) fn keep(&mut self, named: &BTreeSet<&str>) -> bool {
         let before = self.asked.len();
         self.asked.retain(|name, _| named.contains(name.as_str()));
         self.asked.len() != before
     }
 
-    /// Gives the places out. Returns the programs without a place that had one or are new, and
-    /// those that get one again.
+    /// Assigns the places. Returns the programs that have lost or not received a place, and those
+    /// that have one again.
     pub(super) fn share(&mut self) -> (Vec<String>, Vec<String>) {
         let limits = self.limits;
         let are_few = self.asked.len() <= limits.most.min(limits.most_per_namespace);
@@ -116,7 +117,7 @@ impl PodPlaces {
         beyond.map(|(name, ..)| name.to_owned()).collect()
     }
 
-    /// Each program, with how many of its namespace come before it.
+    /// Each program, with the number of programs of its namespace that come before it.
     fn ranked(&self) -> impl Iterator<Item = (&str, usize, PodProgram)> {
         let mut by_namespace: BTreeMap<&str, Vec<(&str, PodProgram)>> = BTreeMap::new();
         for (name, &of) in &self.asked {
@@ -128,7 +129,7 @@ impl PodPlaces {
         })
     }
 
-    /// What a program's owner asks for, if it has a place.
+    /// What a program's owner requests, if the program has a place.
     pub(super) fn wish(&self, program: &str) -> Option<Wish> {
         let of = self.asked.get(program).filter(|_| !self.without.contains(program))?;
         Some(of.wish)
@@ -140,12 +141,12 @@ impl PodPlaces {
         placed.map(|(name, of)| (name.as_str(), of.wish))
     }
 
-    /// How many programs have no place.
+    /// The number of programs without a place.
     pub(super) fn count_without(&self) -> usize {
         self.without.len()
     }
 
-    /// Which programs have no place, in a line; `None` if all have one.
+    /// The programs without a place, in a line; `None` if all have one.
     pub(super) fn degraded(&self) -> Option<String> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for name in &self.without {
@@ -174,7 +175,7 @@ impl PodPlaces {
     }
 }
 
-/// The namespace of a program that pods ask for: `NAMESPACE/POD/CONTAINER` or `NAMESPACE/GROUP`.
+/// The namespace of a program that pods request: `NAMESPACE/POD/CONTAINER` or `NAMESPACE/GROUP`.
 fn namespace(program: &str) -> &str {
     program.split('/').next().unwrap_or_default()
 }
@@ -190,7 +191,7 @@ mod tests {
         PodPlaces { limits: PlaceLimits { most, most_per_namespace }, ..PodPlaces::default() }
     }
 
-    /// Asks for so many programs of a namespace.
+    /// Requests `count` programs of a namespace.
     fn ask(places: &mut PodPlaces, namespace: &str, count: usize, wish: Wish) {
         (0..count).for_each(|number| places.ask(&format!("{namespace}/{number:03}/app"), wish));
         places.share();

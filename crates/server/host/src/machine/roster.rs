@@ -12,54 +12,55 @@ use super::domains::Domains;
 use super::pod_places::PodPlaces;
 use super::settings::{Managed, ManagedEntry, NewContainer, OpenLatency};
 
-/// How many entries that pods do not ask for any longer may stay in the list.
+/// The most entries in the list that pods no longer request.
 const SPARE_ENTRIES: usize = 64;
 
 /// A program that was found.
 pub(super) struct FoundProgram {
     pub(super) program: ProgramKey,
-    /// Which entry of the list it is.
+    /// Its entry in the list.
     pub(super) entry: Option<usize>,
     pub(super) name: String,
-    /// Whether it is in its group before its first instruction.
+    /// Whether it is put into its group before its first instruction.
     pub(super) is_starting: bool,
 }
 
-/// What policies see as a program: a program, or a thread of one.
+/// A program to policies: a program, or a thread of one.
 pub(super) struct Member {
     pub(super) program: ProgramKey,
-    /// Its entry of the list; `None`: it is from an earlier list.
+    /// Its entry in the list; `None` if it comes from an earlier list.
     pub(super) entry: Option<usize>,
     pub(super) name: String,
-    /// The cgroup by which it is counted.
+    /// The cgroup through which it is counted.
     pub(super) cgroup: Option<PathBuf>,
-    /// The domains whose policies know it, or are about to, and do not know of its end yet.
+    /// The domains whose policies know it, or are about to, and were not notified of its end yet.
     pub(super) domains: Vec<u32>,
     pub(super) tasks: Vec<i32>,
     pub(super) is_gone: bool,
 }
 
-/// The programs that are managed, and how they are found.
+/// The managed programs, and how they are found.
 pub(super) struct Roster {
     pub(super) programs: Programs,
     entries: Vec<ManagedEntry>,
     pub(super) members: BTreeMap<AppId, Member>,
     next_id: u32,
-    /// How many of the entries are the configuration's, which come first; the others are of pods
-    /// that ask for them, by the program's name, or asked once.
+    /// The number of entries from the configuration, which come first. The others belong to pods
+    /// that request them or once did, by the program's name.
     configured: usize,
     asked: BTreeMap<String, usize>,
     pub(super) places: PodPlaces,
-    /// Whose threads are listed first next time: an announcement came before they were.
+    /// The program whose threads are listed first next time, as an announcement interrupted the
+    /// last listing.
     unlisted: Option<AppId>,
-    /// Programs whose owners' requests have changed.
+    /// The programs whose owners changed their requests.
     requested: Vec<AppId>,
-    /// Whether the last look found out which programs run.
+    /// Whether the last look for programs succeeded.
     pub(super) are_known: bool,
 }
 
 impl Roster {
-    /// A roster that looks for programs there.
+    /// A roster that looks for programs in these places.
     pub(super) fn new(proc_and_cgroup: Roots, managed: Vec<Managed>) -> io::Result<Self> {
         let (wanted, entries): (Vec<_>, Vec<_>) = managed.into_iter().map(Managed::part).unzip();
         Ok(Self {
@@ -76,8 +77,8 @@ impl Roster {
         })
     }
 
-    /// Looks for other programs, or for the same with other requests, besides those that pods ask
-    /// for. Returns the entry of the new list for each entry of the old one, if any.
+    /// Replaces the programs of the configuration; those that pods request stay. Returns the entry
+    /// of the new list for each entry of the old one, if any.
     pub(super) fn reconfigure(&mut self, managed: Vec<Managed>) -> io::Result<Vec<Option<usize>>> {
         let (mut wanted, entries): (Vec<_>, Vec<_>) =
             managed.into_iter().map(Managed::part).unzip();
@@ -91,8 +92,8 @@ impl Roster {
         Ok(self.follow(&before))
     }
 
-    /// Adds containers, and the programs that their owners ask for, as far as there are places: a
-    /// program that gets none, or loses its own, is not managed.
+    /// Adds containers, and the programs that their owners request, as far as there are places. A
+    /// program without a place is not managed.
     pub(super) fn announce(&mut self, containers: Vec<NewContainer>) -> io::Result<()> {
         for NewContainer { announced, wish } in &containers {
             if let Some(program) = &announced.program {
@@ -109,7 +110,7 @@ impl Roster {
         Ok(())
     }
 
-    /// Gives the places out again: containers came or went.
+    /// Assigns the places again after containers came or went.
     fn share_places(&mut self) -> io::Result<()> {
         let (taken, given) = self.places.share();
         for program in &taken {
@@ -122,7 +123,7 @@ impl Roster {
         Ok(())
     }
 
-    /// Adds the entry of a program that pods ask for and that has a place, unless there is one.
+    /// Adds the entry of a program that pods request and that has a place, unless it exists.
     fn add_asked(&mut self, program: &str) -> io::Result<()> {
         let Some(wish) = self.places.wish(program) else { return Ok(()) };
         let Some(&at) = self.asked.get(program) else {
@@ -131,7 +132,7 @@ impl Roster {
             self.entries.push(asked(program, wish).part().1);
             return Ok(());
         };
-        // It was asked for before, by containers that are gone.
+        // Containers that are gone requested it before.
         if self.entries[at].wish != wish {
             self.entries[at].wish = wish;
             let members = self.members.iter().filter(|(_, member)| member.entry == Some(at));
@@ -140,8 +141,8 @@ impl Roster {
         Ok(())
     }
 
-    /// Forgets what owners asked for whose containers are all gone: another container of the name
-    /// may ask for something else. Returns whether there were any.
+    /// Forgets requests of owners whose containers are all gone, as another container of that name
+    /// may request something else. Returns whether there were any.
     pub(super) fn forget_unannounced(&mut self) -> io::Result<bool> {
         let named: BTreeSet<&str> =
             self.programs.announced().filter_map(|of| of.program.as_deref()).collect();
@@ -152,9 +153,9 @@ impl Roster {
         Ok(are_fewer)
     }
 
-    /// Leaves out the entries that pods do not ask for any longer, once they are many: they select
-    /// nothing, but each takes memory. Returns as [`reconfigure`](Self::reconfigure); `None` if
-    /// none was left out.
+    /// Removes the entries that pods no longer request, once they are many: they select nothing,
+    /// but take memory. Returns what [`reconfigure`](Self::reconfigure) does; `None` if it removed
+    /// none.
     pub(super) fn prune_asked(&mut self) -> io::Result<Option<Vec<Option<usize>>>> {
         let placed = self.places.placed().count();
         if self.asked.len() <= 2 * placed + SPARE_ENTRIES {
@@ -171,7 +172,7 @@ impl Roster {
         Ok(Some(self.follow(&before)))
     }
 
-    /// The entries of the programs that have a place, which are added to those wanted.
+    /// The entries of the programs that have a place; adds them to those wanted.
     fn asked_entries(&self, wanted: &mut Vec<Wanted>) -> Vec<ManagedEntry> {
         let (new, entries): (Vec<_>, Vec<_>) =
             self.places.placed().map(|(name, wish)| asked(name, wish).part()).unzip();
@@ -179,15 +180,15 @@ impl Roster {
         entries
     }
 
-    /// Adds these entries of pods behind those of the configuration.
+    /// Appends these entries of pods to those of the configuration.
     fn extend_asked(&mut self, entries: Vec<ManagedEntry>) {
         let names = entries.iter().map(|entry| entry.wanted.name.clone());
         self.asked = names.zip(self.entries.len()..).collect();
         self.entries.extend(entries);
     }
 
-    /// Finds each of the entries before in the present list, and which programs' requests have
-    /// changed.
+    /// Finds each of the previous entries in the present list, and records the programs whose
+    /// requests have changed.
     fn follow(&mut self, before: &[(Wanted, Wish)]) -> Vec<Option<usize>> {
         let mut places: HashMap<&Wanted, usize> = HashMap::new();
         for (at, new) in self.entries.iter().enumerate() {
@@ -196,7 +197,7 @@ impl Roster {
         let moved: Vec<Option<usize>> =
             before.iter().map(|(old, _)| places.get(old).copied()).collect();
         for (&app, member) in &mut self.members {
-            // A program that is not wanted any longer is gone with the next look.
+            // A program that is no longer managed is removed by the next look.
             let was = member.entry.and_then(|entry| before.get(entry));
             member.entry = moved_to(&moved, member.entry);
             let now = member.entry.map(|entry| &self.entries[entry]);
@@ -236,12 +237,12 @@ impl Roster {
         self.next_id += 1;
     }
 
-    /// The name of a program that was found and is not over.
+    /// The name of a program that was found and has not ended.
     pub(super) fn name(&self, app: AppId) -> Option<&str> {
         self.members.get(&app).map(|member| member.name.as_str())
     }
 
-    /// What policies see of a program that was found, without what is gone.
+    /// The programs that policies see of a program that was found, without those that are gone.
     pub(super) fn members_of(&self, program: ProgramKey) -> Vec<AppId> {
         let members = self.members.iter();
         members
@@ -250,7 +251,7 @@ impl Roster {
             .collect()
     }
 
-    /// What policies see as programs, to list the threads of: first what is left of the last list.
+    /// The programs whose threads are to be listed, beginning where the last listing stopped.
     pub(super) fn next_to_list(&mut self) -> Vec<AppId> {
         let first = self.unlisted.take().unwrap_or(AppId(0));
         self.members
@@ -260,7 +261,7 @@ impl Roster {
             .collect()
     }
 
-    /// The threads of this one, and of those behind it, are listed next time.
+    /// Lists the threads of this program, and of those after it, next time.
     pub(super) const fn leave_unlisted(&mut self, app: AppId) {
         self.unlisted = Some(app);
     }
@@ -276,14 +277,14 @@ impl Roster {
         })
     }
 
-    /// The request of a program's owner, and what was measured of the program before.
+    /// The request of a program's owner, and the program's profile.
     pub(super) fn wish_and_profile(&self, app: AppId) -> (Wish, Option<Arc<Profile>>) {
         let member = self.members.get(&app);
         let entry = member.and_then(|member| self.entries.get(member.entry?));
         entry.map(|entry| (entry.wish, entry.profile.clone())).unwrap_or_default()
     }
 
-    /// How to open the latencies of an entry's programs, if they have any.
+    /// How to open the latency source of an entry's programs, if they have one.
     pub(super) fn open_latency(&self, entry: Option<usize>) -> Option<&OpenLatency> {
         self.entries.get(entry?)?.latency.as_ref()
     }
@@ -295,13 +296,13 @@ impl Roster {
         }
     }
 
-    /// A plan without the programs that are over: other domains' policies may know of it later.
+    /// A plan without programs that have ended, of which other domains' policies may not know yet.
     pub(super) fn living(&self, partition: &Partition) -> Partition {
         partition.restricted_to(|app| self.members.contains_key(&app))
     }
 }
 
-/// The entry of a program that pods ask for. Its name is the selector's, too.
+/// The entry of a program that pods request. Its name is also its selector.
 fn asked(name: &str, wish: Wish) -> Managed {
     let selector = Selector::Asked(name.to_owned());
     let wanted = Wanted { name: name.to_owned(), selector, each: false };

@@ -1,4 +1,4 @@
-//! How a host is managed, and which programs.
+//! How a host and its programs are managed.
 
 use std::io;
 use std::sync::Arc;
@@ -14,36 +14,35 @@ pub struct Settings {
     /// Whether programs are only watched: plans are logged and not carried out, and the policy goes
     /// on as if they were in force.
     pub observe: bool,
-    /// How often to look which programs are there, at the latest; what the kernel reports is
-    /// handled at once. What other managers did is looked at as often, but not more than once a
-    /// second.
+    /// The longest time between two looks for programs; reports of the kernel are handled at once.
+    /// Other managers' changes are checked as often, but at most once a second.
     pub look: Duration,
 }
 
-/// Plans are carried out; every second.
+/// Carries out plans, and looks every second.
 impl Default for Settings {
     fn default() -> Self {
         Self { observe: false, look: Duration::from_secs(1) }
     }
 }
 
-/// Opens the source of a service's latencies, once it has started.
+/// Opens the latency source of a service that has started.
 pub type OpenLatency = Box<dyn Fn(&Target) -> io::Result<Box<dyn fairways_latency::Source>>>;
 
-/// Programs that are to be managed.
+/// Programs to manage.
 pub struct Managed {
     /// How they are found.
     pub wanted: Wanted,
-    /// What their owner asks for.
+    /// What their owner requests.
     pub wish: Wish,
-    /// What was measured of them before, if something was.
+    /// Their profile, if they were measured before.
     pub profile: Option<Arc<Profile>>,
-    /// How soon they answer, if they are services of which that is known.
+    /// How to open their latency source, if they are services that have one.
     pub latency: Option<OpenLatency>,
 }
 
 impl Managed {
-    /// Programs without requests, of which nothing is known.
+    /// Programs without requests and without a profile.
     #[must_use]
     pub fn new(wanted: Wanted) -> Self {
         Self { wanted, wish: Wish::default(), profile: None, latency: None }
@@ -55,7 +54,7 @@ impl Managed {
     }
 }
 
-/// What is known of the programs that an entry of the list finds.
+/// An entry of the list: the programs that it finds.
 pub(super) struct ManagedEntry {
     pub(super) wanted: Wanted,
     pub(super) wish: Wish,
@@ -63,12 +62,12 @@ pub(super) struct ManagedEntry {
     pub(super) latency: Option<OpenLatency>,
 }
 
-/// A container, with what its pod's owner asks for.
+/// A container, with the request of its pod's owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewContainer {
     /// The container.
     pub announced: AnnouncedContainer,
-    /// What the owner asks for, if the container is part of a
-    /// [program](AnnouncedContainer::program) for that reason. Of several, the first counts.
+    /// The owner's request, if that made the container part of a
+    /// [program](AnnouncedContainer::program). Of several requests, the first counts.
     pub wish: Wish,
 }

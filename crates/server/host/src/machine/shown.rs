@@ -1,4 +1,4 @@
-//! What is shown of a host: for `status`, and for metrics.
+//! The state of a host for `status` and for metrics.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use super::mechanism::SchedulerCounts;
 use super::roster::Member;
 use super::traffic_check::MANY_MISSES;
 
-/// A program, as it is now.
+/// A program in its present state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its id.
     pub app: AppId,
     /// Its name.
     pub name: String,
-    /// How many threads it has.
+    /// The number of its threads.
     pub tasks: usize,
-    /// The domains in which it lives, and the ways of each that it may fill by the plan in force,
-    /// of those that are offered; `None`: it has no place, and fills every way. Observed only,
-    /// these are what it would be let fill.
+    /// The domains that it runs in, each with the offered ways that it may fill under the plan in
+    /// force; `None` if it has no place, and fills every way. If plans are only observed, the ways
+    /// that it would get.
     pub masks: Vec<(u32, Option<WayMask>)>,
 }
 
-/// A domain, as it is now.
+/// A domain in its present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownDomain {
     /// Its number.
     pub id: u32,
     /// What policies are offered of its cache.
     pub llc: Llc,
-    /// Bytes of a way; 0 where that is not known.
+    /// Bytes of a way; 0 if unknown.
     pub way_bytes: u64,
 }
 
@@ -55,35 +55,35 @@ impl Host {
         Shown { app, name, tasks, masks: masks.collect() }
     }
 
-    /// The programs that were requested but not found; `None` where that is not known: no look has
-    /// been made yet, or the last one failed.
+    /// The programs that were requested but not found; `None` if that is not known, as no look has
+    /// succeeded yet, or the last one failed.
     #[must_use]
     pub fn unmatched(&self) -> Option<Vec<&Wanted>> {
         let roster = &self.state.roster;
         roster.are_known.then(|| roster.programs.unmatched().collect())
     }
 
-    /// The name of a program that was found and is not over.
+    /// The name of a program that was found and has not ended.
     #[must_use]
     pub fn name(&self, app: AppId) -> Option<&str> {
         self.state.roster.name(app)
     }
 
-    /// A program's threads, when they were last looked at; none if it was not found or is over.
+    /// A program's threads as of the last look; none if it was not found or has ended.
     #[must_use]
     pub fn tasks(&self, app: AppId) -> &[i32] {
         let member = self.state.roster.members.get(&app);
         member.map_or(&[], |member| member.tasks.as_slice())
     }
 
-    /// The ways of each domain that others let programs fill, where these are not all; `None`
-    /// where the partition in force shows what programs may fill.
+    /// The ways of each domain that others let programs fill, if these are not all; `None` if the
+    /// partition in force shows what programs may fill.
     #[must_use]
     pub fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
         self.mechanism.limits()
     }
 
-    /// The programs of which threads are not managed, with the reason: they are in groups of
+    /// The programs with threads that are not managed, and the reason: the threads are in groups of
     /// others, or others moved them.
     #[must_use]
     pub fn not_managed(&self) -> BTreeMap<AppId, String> {
@@ -133,13 +133,13 @@ impl Host {
             .collect()
     }
 
-    /// Resctrl's client, if policies act by it.
+    /// Resctrl's client, if policies act through it.
     #[must_use]
     pub fn actuator(&self) -> Option<&fairways_resctrl_client::Actuator> {
         self.mechanism.actuator()
     }
 
-    /// What is not as it should be, though policies are in force; a line each.
+    /// Problems that do not stop policies, a line each.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let mut lines = self.mechanism.degraded();
@@ -161,44 +161,45 @@ impl Host {
         lines
     }
 
-    /// Whether a container that starts waits for an answer: what takes long can wait.
+    /// Whether a starting container waits for an answer; long work should be put off then.
     #[must_use]
     pub const fn has_announcements(&self) -> bool {
         self.announcements.are_unanswered()
     }
 
-    /// How many programs that pods ask for have no place, so that they are not managed.
+    /// The number of programs that pods request but that have no place, so that they are not
+    /// managed.
     #[must_use]
     pub fn without_place(&self) -> usize {
         self.state.roster.places.count_without()
     }
 
-    /// What happened to the scheduler by which policies act, if they act by one.
+    /// What happened to the scheduler, if policies act through one.
     #[must_use]
     pub fn scheduler_counts(&self) -> Option<SchedulerCounts> {
         self.mechanism.scheduler_counts()
     }
 
-    /// The counters that are not counted here, of any program, with the reason; `None`: nothing
-    /// reads it.
+    /// The counters that are not counted for any program, with the reason; `None` if nothing reads
+    /// them.
     #[must_use]
     pub fn uncounted(&self) -> Vec<(Counter, Option<String>)> {
         self.state.counting.source.uncounted()
     }
 
-    /// How often something failed that policies requested, or that their requests depend on.
+    /// How often a request of policies failed, or something that these depend on.
     #[must_use]
     pub fn errors(&self) -> &Errors {
         self.mechanism.errors()
     }
 
-    /// The name of the scheduler by which policies act now, if they act by one.
+    /// The name of the present scheduler, if policies act through one.
     #[must_use]
     pub fn scheduler(&self) -> Option<&'static str> {
         self.mechanism.scheduler()
     }
 
-    /// The CPUs of a domain, in the order in which its policy numbers them; none where CPUs are not
+    /// The CPUs of a domain, in the order in which its policy numbers them; none if CPUs are not
     /// reported to it.
     #[must_use]
     pub fn cpus(&self, domain: u32) -> &[u32] {

@@ -13,8 +13,8 @@ use super::domains::Domains;
 use super::roster::{Member, Roster};
 use super::trouble::Trouble;
 
-/// What every host has, whatever its policies set: the programs, the domains, what is counted, the
-/// time, and what goes wrong.
+/// The state of every host, whatever its policies set: the programs, the domains, their counts, the
+/// time, and failures.
 ///
 /// Each part does its own work. This type does what takes several of them.
 pub(super) struct HostState {
@@ -23,13 +23,13 @@ pub(super) struct HostState {
     pub(super) domains: Domains,
     pub(super) counting: Counting,
     pub(super) trouble: Trouble,
-    /// Where containers are announced, which wait.
+    /// The source of announcements, whose senders wait.
     pub(super) announcer: Option<ContainerAnnouncer>,
 }
 
 impl HostState {
-    /// Whether listing threads stops before this program's, because a container waits to start:
-    /// they are listed soon after.
+    /// Whether the listing of threads stops before this program because a container waits to start;
+    /// the rest is listed soon after.
     pub(super) fn stops_listing(&mut self, app: AppId) -> bool {
         let is_waiting = self.announcer.as_ref().is_some_and(ContainerAnnouncer::is_waiting);
         if is_waiting {
@@ -40,15 +40,15 @@ impl HostState {
         is_waiting
     }
 
-    /// Updates the domains, with the length of turns if there is one, and reports what has changed.
-    /// Returns the programs that are over for that reason.
+    /// Updates the domains, with the length of turns if there is one, and reports changes. Returns
+    /// the programs that have ended because of them.
     pub(super) fn survey(
         &mut self,
         found: &[client::Domain],
         quantum: Option<Duration>,
     ) -> Vec<AppId> {
         self.counting.set_domains(found);
-        // Which programs live in which is looked at again.
+        // The domains of every program are determined again.
         self.agenda.list_threads_soon();
         for id in self.domains.leave_others(found) {
             self.counting.leave(id);
@@ -60,7 +60,7 @@ impl HostState {
         over
     }
 
-    /// A program starts under the roster's next id: its domains' policies are notified in turn.
+    /// Starts a program under the roster's next id, and notifies the policies of its domains.
     pub(super) fn start(&mut self, member: Member) {
         for &id in &member.domains {
             if let Some(domain) = self.domains.get_mut(id) {
@@ -70,8 +70,8 @@ impl HostState {
         self.roster.add(member);
     }
 
-    /// A program has ended: its domains' policies are notified in turn. Returns whether it is over,
-    /// as no domain has it.
+    /// Ends a program, and notifies the policies of its domains. Returns whether it has ended for
+    /// all of them.
     pub(super) fn end(&mut self, app: AppId) -> bool {
         let Some(member) = self.roster.members.get_mut(&app) else { return false };
         member.is_gone = true;
@@ -94,7 +94,7 @@ impl HostState {
         Event::Started { app, wish, profile }
     }
 
-    /// Reports that a program has ended in a domain. Returns whether it is over.
+    /// Reports that a program has ended in a domain. Returns whether it has ended in all.
     pub(super) fn exited(&mut self, id: u32, app: AppId) -> bool {
         if let Some(domain) = self.domains.get_mut(id) {
             domain.running.retain(|&other| other != app);
@@ -106,7 +106,7 @@ impl HostState {
         self.remove_if_over(app)
     }
 
-    /// Forgets a program that has ended, if no domain has it any longer. Returns whether it did.
+    /// Forgets a program that has ended, once no domain has it. Returns whether it did.
     fn remove_if_over(&mut self, app: AppId) -> bool {
         let member = self.roster.members.get(&app);
         let is_over = member.is_some_and(|member| member.is_gone && member.domains.is_empty());

@@ -1,7 +1,7 @@
-//! Whether counts of memory traffic can be true.
+//! Whether counts of memory traffic are plausible.
 //!
-//! A hypervisor, a processor's erratum or another tool may make resctrl's counts wrong. What can't
-//! be is missing: a policy that reads it would limit the wrong program.
+//! A hypervisor, an erratum of the processor or another tool may make resctrl's counts wrong.
+//! Impossible counts are treated as missing: a policy that read them would limit the wrong program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,29 +13,30 @@ use super::window_table::WindowKey;
 /// More than the memory behind any last-level cache moves in a second: 2 TB.
 const MOST_PER_SECOND: u64 = 2_000_000_000_000;
 
-/// How many times more than was measured of a host's memory is possible: what was measured is what
-/// one kind of access reached.
+/// Counts up to this many times a host's measured memory bandwidth are possible, as the measurement
+/// shows what one kind of access reaches.
 const OVER_MEASURED: u64 = 2;
 
-/// How much later than a window's end its bytes may be read.
+/// How long after a window's end its bytes may be read.
 const LATE: Duration = Duration::from_millis(10);
 
-/// The misses beside which some bytes must have been counted: those of 16 MiB, several times the
+/// With this many misses, some bytes must have been counted: those of 16 MiB, several times the
 /// unit in which any processor counts bytes.
 pub(super) const MANY_MISSES: u64 = 1 << 18;
 
-/// Compares counts of memory traffic with what memory can move, and with misses.
+/// Compares counts of memory traffic with the memory's bandwidth, and with misses.
 #[derive(Debug, Default)]
 pub(super) struct TrafficCheck {
-    /// The misses of programs since their bytes last moved.
+    /// The misses of each program since its bytes last increased.
     misses_without_bytes: BTreeMap<WindowKey, u64>,
-    /// The programs of which it was logged that their bytes are too many.
+    /// The programs for which too many bytes were logged.
     exceeding: BTreeSet<WindowKey>,
 }
 
 impl TrafficCheck {
-    /// Removes the bytes of a window of that length if they can't be true. `measured_mbps` is what
-    /// memory can move, where that was measured, and `misses` what hardware counted beside.
+    /// Removes the bytes of a window of that length if they are impossible. `measured_mbps` is the
+    /// memory's bandwidth, if it was measured, and `misses` is what hardware counted in the same
+    /// window.
     pub(super) fn check(
         &mut self,
         key: WindowKey,
@@ -67,7 +68,7 @@ impl TrafficCheck {
         }
     }
 
-    /// The programs whose bytes stay at 0 beside many misses, by domain.
+    /// The programs whose bytes stay at 0 in spite of many misses, by domain.
     pub(super) fn silent(&self) -> impl Iterator<Item = WindowKey> {
         let silent = self.misses_without_bytes.iter().filter(|(_, misses)| **misses >= MANY_MISSES);
         silent.map(|(&key, _)| key)
@@ -102,7 +103,7 @@ mod tests {
 
     const KEY: WindowKey = (0, AppId(1));
 
-    /// What is left of a window's bytes.
+    /// The bytes of a window after the check.
     fn checked(
         check: &mut TrafficCheck,
         bytes: u64,
@@ -126,7 +127,7 @@ mod tests {
             (20_000_000_000, 1000, Some(100_000), true),
             (190_000_000_000, 1000, Some(100_000), true),
             (210_000_000_000, 1000, Some(100_000), false),
-            // It is read late.
+            // Bytes that are read late.
             (1_000_000_000, 1, Some(100_000), true),
             (u64::MAX, 100_000, Some(u32::MAX), false),
         ] {
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(check.silent().count(), 0, "they move again");
     }
 
-    /// A program that hits the cache moves nothing, and what is not counted says nothing.
+    /// A program that hits the cache moves no bytes, and a missing count shows nothing.
     #[test]
     fn no_bytes_beside_few_misses_are_none() {
         let mut check = TrafficCheck::default();

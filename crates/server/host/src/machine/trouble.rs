@@ -9,32 +9,32 @@ use fairways_programs::ProgramKey;
 /// Why a host reports nothing more.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Resctrl is not there any longer.
+    /// Resctrl is no longer mounted.
     #[error(transparent)]
     Unmounted(fairways_resctrl_client::Error),
     /// Its clock has stopped.
     #[error("clock: {0}")]
     Clock(io::Error),
-    /// The kernel has ended the scheduler, and there is none in its place.
+    /// The kernel has ended the scheduler, and none has replaced it.
     #[error("scheduler: {0}")]
     Scheduler(io::Error),
 }
 
-/// Something that is looked at time and again.
+/// Something that a host looks at again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Looked {
     /// Which programs run.
     Programs,
-    /// The threads of one.
+    /// The threads of a program.
     Threads(ProgramKey),
-    /// Which programs the containers are that the runtime announced.
+    /// To which programs the announced containers belong.
     Containers,
-    /// What others did to resctrl.
+    /// Others' changes to resctrl.
     Resctrl,
 }
 
 impl Looked {
-    /// What is not known while the look fails.
+    /// What is unknown while the look fails.
     const fn unknown(self) -> &'static str {
         match self {
             Self::Programs => "which programs run is not known: they can't be looked for",
@@ -45,8 +45,7 @@ impl Looked {
     }
 }
 
-/// Failures of a host. A look that fails is no answer: what it would have found is not known until
-/// the next one that does not fail.
+/// Failures of a host. What a failed look would have found is unknown until one succeeds.
 #[derive(Default)]
 pub(super) struct Trouble {
     unseen: BTreeMap<Looked, String>,
@@ -59,24 +58,24 @@ impl Trouble {
         tracing::warn!(target: "fairways::machine", "{why}");
     }
 
-    /// A look failed.
+    /// Records a failed look.
     pub(super) fn not_seen(&mut self, what: Looked, why: &dyn Display) {
         let line = format!("{}: {why}", what.unknown());
         self.log(&line);
         self.unseen.insert(what, line);
     }
 
-    /// A look did not fail, or there is nothing to look at any longer.
+    /// Records a look that succeeded, or that is no longer needed.
     pub(super) fn seen(&mut self, what: Looked) {
         self.unseen.remove(&what);
     }
 
-    /// What is not known now, a line each.
+    /// What is unknown now, a line each.
     pub(super) fn unseen(&self) -> impl Iterator<Item = &String> {
         self.unseen.values()
     }
 
-    /// Nothing more happens on this host.
+    /// Records a failure that ends all events of this host.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
     }

@@ -1,11 +1,11 @@
-//! Whether what resctrl counts of a program's lines is all of them.
+//! Whether resctrl counts all of a program's lines.
 //!
 //! A line counts for the monitoring group of the thread that brought it in, and hits do not change
 //! that (Intel SDM 3B, 17.18.5.2). So a group that begins while its program runs counts 0 at first,
-//! and the program hits lines that count for its group before. Only lines that it brings in again
-//! count for the new one: once these are half as many again as the group counts, few of the older
-//! ones are left, but for those that it hits so often that nothing replaces them. A program that
-//! hardly misses may never come that far.
+//! and the program hits lines that count for its previous group. Only lines that it brings in again
+//! count for the new group. Once these are 1.5 times the group's count, few of the older lines are
+//! left, except those that it hits so often that nothing replaces them. A program that hardly
+//! misses may never get that far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ use super::window_table::WindowKey;
 /// Bytes of a line.
 const LINE: u64 = 64;
 
-/// The ways' worth of lines that a program has to bring in at least: small occupancies are counted
-/// in coarse units, and lines may stay in a private cache before they come to this one.
+/// The least number of ways whose lines a program has to bring in: small occupancies are counted in
+/// coarse units, and lines may stay in a private cache before they reach this one.
 const LEAST_WAYS: u64 = 2;
 
-/// What programs brought in since their groups began.
+/// The bytes that programs brought in since their groups began.
 #[derive(Debug, Default)]
 pub(super) struct TurnoverCheck {
     /// Programs that had not run before their groups began.
@@ -28,23 +28,23 @@ pub(super) struct TurnoverCheck {
     of: BTreeMap<WindowKey, BroughtIn>,
 }
 
-/// What a program brought in since its group began.
+/// The bytes that a program brought in since its group began.
 #[derive(Clone, Copy, Debug)]
 struct BroughtIn {
-    /// Which of its groups counts it.
+    /// The number of the group that counts it.
     group: u32,
     bytes: u64,
     has_turned_over: bool,
 }
 
 impl TurnoverCheck {
-    /// A program that has not run yet: all its lines will count for its group.
+    /// Adds a program that has not run yet: its group will count all its lines.
     pub(super) fn begin_whole(&mut self, app: AppId) {
         self.whole.insert(app);
     }
 
-    /// Adds a window, at whose end `occupied` bytes were counted by the program's group of this
-    /// number, where a way has `way` bytes. Returns whether these are all that it holds.
+    /// Adds a window, at the end of which the program's group of this number counted `occupied`
+    /// bytes, where a way has `way` bytes. Returns whether these are all that the program occupies.
     pub(super) fn is_all(
         &mut self,
         key: WindowKey,
@@ -60,7 +60,7 @@ impl TurnoverCheck {
         if of.group != group {
             *of = BroughtIn { group, bytes: 0, has_turned_over: false };
         }
-        // Without counts of misses, half of what it moved: the rest may be lines written back.
+        // Without counts of misses, half of its traffic: the rest may be lines written back.
         let misses = counters.llc_misses.map(|misses| misses.saturating_mul(LINE));
         let brought = misses.or_else(|| counters.memory_bytes.map(|bytes| bytes / 2));
         of.bytes = of.bytes.saturating_add(brought.unwrap_or(0));
@@ -74,7 +74,7 @@ impl TurnoverCheck {
         self.of.remove(&key);
     }
 
-    /// Forgets a program that is over.
+    /// Forgets a program that has ended.
     pub(super) fn end(&mut self, app: AppId) {
         self.whole.remove(&app);
     }
@@ -113,7 +113,7 @@ mod tests {
         assert!(!check.is_all((1, AppId(3)), 0, (64, WAY), &missed(0)), "of another cache");
     }
 
-    /// It reads 0, and has missed: the unit is coarse, or its lines went to a private cache.
+    /// It reads 0 but has missed: the unit is coarse, or its lines went to a private cache.
     #[test]
     fn few_lines_show_nothing() {
         let mut check = TurnoverCheck::default();
@@ -135,7 +135,7 @@ mod tests {
         let mut check = TurnoverCheck::default();
         check.begin_whole(AppId(3));
         assert!(check.is_all(KEY, 0, (640_000, WAY), &missed(0)));
-        // Until its group had to be made again, seen or not.
+        // Only until its group is made again, whether or not that was seen.
         assert!(!check.is_all(KEY, 1, (640, WAY), &missed(0)));
         check.forget(KEY);
         assert!(!check.is_all(KEY, 1, (640, WAY), &missed(0)));

@@ -1,4 +1,4 @@
-//! Programs that are counted whole, whether or not resctrl groups them.
+//! Counts programs as a whole, whether or not resctrl groups them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,7 +19,7 @@ use super::trouble::Looked;
 pub(super) type LatencySource = Box<dyn fairways_latency::Source>;
 
 impl HostState {
-    /// The threads of a program that was found; none, and a line in the log, if they can't be
+    /// The threads of a program that was found; none, with a line in the log, if they can't be
     /// listed.
     pub(super) fn tasks_of(&mut self, program: ProgramKey) -> Vec<i32> {
         let mut tasks = Vec::new();
@@ -29,8 +29,8 @@ impl HostState {
         tasks
     }
 
-    /// Counts a program under the next id, and starts it in the domains that its CPUs touch.
-    /// Latencies are read from this source, or from one that is opened now.
+    /// Counts a program under the next id, and starts it in the domains of its CPUs. Latencies come
+    /// from this source, or from a new one.
     pub(super) fn take_in(
         &mut self,
         found: FoundProgram,
@@ -59,8 +59,8 @@ impl HostState {
         self.start(Member { program, entry, name, cgroup, domains, tasks, is_gone: false });
     }
 
-    /// Whether there are programs, and each may run only on CPUs of one of these sets. A program
-    /// whose CPUs are not known is within none.
+    /// Whether there are programs, and each may run only on the CPUs of one of these sets. A
+    /// program whose CPUs are not known is in none.
     pub(super) fn are_all_within(&mut self, sets: &[CpuSet]) -> bool {
         let Self { roster, .. } = self;
         let programs = roster.members.values().filter(|member| !member.is_gone);
@@ -74,7 +74,7 @@ impl HostState {
         !programs.is_empty()
     }
 
-    /// The domains that a program's CPUs touch; all if none are known.
+    /// The domains of a program's CPUs; all domains if the CPUs are not known.
     fn touched(&mut self, program: ProgramKey, all: &[client::Domain]) -> io::Result<Vec<u32>> {
         match all {
             [only] => Ok(vec![only.id]),
@@ -82,8 +82,8 @@ impl HostState {
         }
     }
 
-    /// Whether a program lives in other domains than before. Where it is another cgroup by now,
-    /// or none any longer, its windows begin again.
+    /// Whether a program belongs to other domains than before. If its cgroup has changed or is
+    /// gone, restarts its windows.
     pub(super) fn has_moved(
         &mut self,
         app: AppId,

@@ -1,4 +1,4 @@
-//! The windows under way, and when to look at each.
+//! The open windows, and when to look at each.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::windows::{Window, WindowLooks};
 /// A domain, and a program in it.
 pub(super) type WindowKey = (u32, AppId);
 
-/// The windows under way.
+/// The open windows.
 #[derive(Default)]
 pub(super) struct WindowTable {
     by_key: BTreeMap<WindowKey, Window>,
-    /// In the same order. Apart from the windows, which are large: whenever the machine wakes, all
-    /// are gone through.
+    /// In the same order. Kept apart from the windows, which are large: all of these are scanned
+    /// whenever the machine wakes.
     looks: Vec<(WindowKey, WindowLooks)>,
 }
 
@@ -28,7 +28,7 @@ impl WindowTable {
         self.by_key.iter()
     }
 
-    /// Begins a window, in the place of one of the same key.
+    /// Begins a window; it replaces one of the same key.
     pub(super) fn insert(&mut self, key: WindowKey, window: Window) {
         let looks = window.looks();
         match self.place(key) {
@@ -66,14 +66,14 @@ impl WindowTable {
         self.looks.retain(|&((id, _), _)| id != domain);
     }
 
-    /// Another plan is in force in a domain.
+    /// Records that another plan came into force in a domain.
     pub(super) fn straddle(&mut self, domain: u32, now: Time) {
         for (_, window) in self.by_key.iter_mut().filter(|&(&(id, _), _)| id == domain) {
             window.common.straddle(now);
         }
     }
 
-    /// Finds the windows to look at now, in the order of their keys; `by_instructions` if the clock
+    /// Finds the windows that are due, in the order of their keys; `by_instructions` if the clock
     /// notices retired instructions.
     pub(super) fn find_due(&self, now: Time, by_instructions: bool, due: &mut Vec<WindowKey>) {
         if by_instructions {
@@ -89,7 +89,7 @@ impl WindowTable {
         }
     }
 
-    /// Adds when windows end.
+    /// Adds the times at which windows end.
     pub(super) fn add_deadlines(&self, deadlines: &mut Deadlines, by_instructions: bool) {
         for &((domain, app), looks) in &self.looks {
             let count = if by_instructions && looks.about < WindowLooks::NEVER.about {

@@ -1,34 +1,34 @@
-//! Windows: how long a program is watched at a time.
+//! Windows: the spans in which a program is counted.
 
 use std::time::Duration;
 
 use fairways_core::{Counters, Time, WindowLength};
 
-/// A window under way.
+/// An open window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// What windows of every machine have.
+    /// The state that windows of every machine have.
     pub(super) common: fairways_core::machine::OpenWindow<Counters>,
     /// Whether the counters' source reports its end.
     pub(super) is_reported: bool,
-    /// Where the clock does not notice retired instructions: from when on to look at them if
+    /// If the clock does not notice retired instructions: the earliest time to look at them when
     /// anything else wakes the machine, and when to be woken for it.
     pub(super) poll_at: Time,
     pub(super) poll_by: Time,
-    /// When the instructions were last looked at, and how many were retired then.
+    /// When instructions were last looked at, and how many were retired by then.
     seen: (Time, Option<u64>),
-    /// How fast the program was until then.
+    /// The program's rate until then.
     pub(super) rate: Rate,
-    /// How fast it was in the window before.
+    /// The program's rate in the window before.
     rate_before: Rate,
 }
 
-/// When to look at a window, if nothing but time ends a wait.
+/// When to look at a window, if only time ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WindowLooks {
-    /// From when on.
+    /// The earliest time to look.
     pub(super) from: Time,
-    /// When to be woken for it, at that time and at about that time.
+    /// When to be woken for it, exactly and approximately.
     pub(super) until: Time,
     pub(super) about: Time,
 }
@@ -57,23 +57,23 @@ impl Rate {
     }
 }
 
-/// No program is looked at more often than this.
+/// The shortest time between two looks at a program.
 const SOONEST: Duration = Duration::from_millis(1);
 
-/// How late a window's end may be found.
+/// The most by which a window's end may be found late.
 const LATE: Duration = Duration::from_millis(10);
 
-/// A window may be longer than planned by one part in this many of its length, so that several
-/// are looked at together.
+/// A window may be longer than planned by one part in this many, so that several windows can be
+/// looked at together.
 const LONGER: u32 = 32;
 
-/// A program is steady if a window took as long as the one before, to one part in this many.
+/// A program is steady if two windows in a row took equally long, to one part in this many.
 const STEADY: u32 = 8;
 
-/// How long to rely on a rate: a program that has just begun to run again was slow until now.
+/// How long a rate is relied on: a program that has just begun to run again was slow until now.
 const RELIED_ON: Duration = Duration::from_secs(1);
 
-/// How long to wait for instructions that can't be read or do not increase.
+/// How long to wait if instructions can't be read or do not increase.
 const IDLE: Duration = Duration::from_millis(100);
 
 impl Window {
@@ -82,7 +82,7 @@ impl Window {
         Self::begin(every, since, from, rate, false)
     }
 
-    /// The same, of a program that `is_steady`.
+    /// A window that begins now, of a program that may be steady (`is_steady`).
     fn begin(
         every: WindowLength,
         since: Time,
@@ -116,7 +116,7 @@ impl Window {
         Self { is_reported: self.is_reported, ..next }
     }
 
-    /// When to look at it, where the clock does not notice retired instructions.
+    /// When to look at it, if the clock does not notice retired instructions.
     pub(super) fn looks(&self) -> WindowLooks {
         match self.common.ends_at() {
             Some(end) => WindowLooks { from: end, until: end, ..WindowLooks::NEVER },
@@ -125,7 +125,7 @@ impl Window {
         }
     }
 
-    /// Whether to look at it now; `by_instructions` if the clock notices retired instructions.
+    /// Whether it is due for a look; `by_instructions` if the clock notices retired instructions.
     pub(super) fn is_due(&self, now: Time, by_instructions: bool) -> bool {
         self.common.start < now
             && match self.common.length {
@@ -135,8 +135,8 @@ impl Window {
             }
     }
 
-    /// How many instructions the program has retired in total when the window ends, if its length
-    /// is in instructions and they are counted.
+    /// How many instructions the program has retired in total at the window's end, if its length is
+    /// in instructions and they are counted.
     pub(super) fn ends_at(&self) -> Option<u64> {
         match self.common.length {
             WindowLength::Time(_) => None,
@@ -146,8 +146,8 @@ impl Window {
         }
     }
 
-    /// The window has not ended by its instructions: sets when to look again. Returns whether it
-    /// begins now, because its instructions can be read again.
+    /// Sets when to look again at a window whose instructions are not reached. Returns whether it
+    /// restarts now, because its instructions can be read again.
     pub(super) fn go_on(&mut self, now: Time, counters: &Counters) -> bool {
         let WindowLength::Instructions(count) = self.common.length else { return false };
         let (Some(from), Some(to)) = (self.common.start_counts.instructions, counters.instructions)
@@ -156,14 +156,14 @@ impl Window {
             if begins {
                 *self = Self::new(self.common.length, now, *counters, Rate::default());
             } else {
-                // The old start is of no use any longer: some counts after it are missing.
+                // Counts since the old start are incomplete, so it is of no use any longer.
                 self.common.start_counts = Counters::default();
                 (self.poll_at, self.poll_by) = (now.after(IDLE - LATE), now.after(IDLE));
             }
             return begins;
         };
         let left = count.max(1).saturating_sub(to.saturating_sub(from));
-        // As fast as of late: it may have slept before.
+        // Uses the recent rate: the program may have slept before.
         let (last, seen) = self.seen;
         let passed = now.since(last);
         self.rate = Rate { instructions: to.saturating_sub(seen.unwrap_or(from)), time: passed };
@@ -182,9 +182,9 @@ impl Window {
 }
 
 /// The first and the last time to look at a window that is expected to end after `left` and to be
-/// `length` long by then. That is its end; but half-way first if the end is so far off that a
-/// program which runs twice as fast from now on would be noticed too late, unless it is steady; and
-/// after a second in any case.
+/// `length` long by then. That is its end. But if its end is so far off that a program which
+/// doubles its speed would be noticed too late, it is half-way first, unless the program is steady;
+/// and after a second in any case.
 fn looks(now: Time, left: Duration, length: Duration, is_steady: bool) -> (Time, Time) {
     let first = if is_steady { left } else { left / 2 }.min(RELIED_ON);
     let latest = first + LATE;
@@ -209,8 +209,8 @@ mod tests {
         Time::ZERO.after(Duration::from_millis(millis))
     }
 
-    /// Follows a program whose rate changes. Returns how late its windows' ends are found, and how
-    /// often it is looked at.
+    /// Follows a program whose rate changes. Returns how late the ends of windows are found, and
+    /// how often it is looked at.
     fn follow(instructions: u64, rate: impl Fn(u64) -> u64) -> (Duration, u32) {
         let mut window = Window::new(
             WindowLength::Instructions(instructions),
@@ -252,9 +252,8 @@ mod tests {
         assert!(late <= IDLE, "{late:?}");
     }
 
-    /// Follows 64 programs for a second, whose windows are to be 100 to 163 times as long as
-    /// `times`. Returns how many ended, how often one was looked at, and how often the machine was
-    /// woken for that.
+    /// Follows 64 programs for a second, with windows of 100 to 163 times `times`. Returns how many
+    /// windows ended, how often one was looked at, and how often the machine was woken for that.
     fn follow_all(times: Duration) -> [usize; 3] {
         let every = WindowLength::Instructions(100_000_000);
         let lengths: Vec<Duration> = (100..164).map(|length| length * times).collect();
@@ -291,7 +290,7 @@ mod tests {
     fn looks_that_are_due_at_about_the_same_time_are_taken_at_once() {
         let [ends, looks, wakes] = follow_all(Duration::from_millis(1));
         assert!(ends > 450 && looks < 2 * ends && wakes < 200, "{ends} {looks} {wakes}");
-        // Short windows do not become longer from one to the next.
+        // Short windows do not grow from one to the next.
         let [ends, looks, _] = follow_all(Duration::from_micros(100));
         assert!(ends > 4500 && looks < 2 * ends, "{ends} {looks}");
     }
@@ -301,7 +300,7 @@ mod tests {
         let every = WindowLength::Instructions(100_000_000);
         let ran = |millions: u64| counted(Some(millions * 1_000_000));
         let first = Window::new(every, at(0), ran(0), Rate::default());
-        // Of the first window no rate is known, then it keeps its rate, then it is twice as fast.
+        // The first window has no known rate; then the program keeps its rate; then it doubles it.
         let second = first.next(at(100), ran(100));
         let third = second.next(at(200), ran(200));
         let fourth = third.next(at(250), ran(300));
@@ -309,7 +308,7 @@ mod tests {
         assert_eq!(looks[0], (at(150), at(160)));
         assert_eq!(looks[1], (at(300), at(300).after(Duration::from_micros(3125))));
         assert_eq!(looks[2], (at(275), at(285)));
-        // Half-way it is found slow, and goes on so: the window takes twice as long as before.
+        // Half-way it is found to be slow, and stays so: the window takes twice as long as before.
         let mut slow = second;
         slow.go_on(at(150), &ran(125));
         assert_eq!(slow.next(at(300), ran(200)).poll_at, at(400));
@@ -353,7 +352,7 @@ mod tests {
         window.go_on(at(102), &counted(None));
         assert_eq!((window.ends_at(), window.poll_by), (None, at(202)));
         assert_eq!(window.common.ends_at(), None);
-        // It begins again with the counts of this moment: what was not counted is unknown.
+        // It restarts with the counts of this moment, as earlier counts are missing.
         assert!(window.go_on(at(202), &counted(Some(9))));
         assert_eq!((window.ends_at(), window.common.start), (Some(14), at(202)));
         assert!(!window.common.straddled && !window.go_on(at(203), &counted(Some(10))));

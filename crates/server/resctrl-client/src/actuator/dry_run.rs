@@ -1,4 +1,4 @@
-//! Decisions are logged, and nothing is written.
+//! A dry run: decisions are logged, and nothing is written.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use crate::tree::Tree;
 pub(crate) struct DryRun;
 
 impl Enforcement for DryRun {
-    /// Groups that another run left are treated as any other manager's.
+    /// Treats groups that another run left like those of any other manager.
     fn open(&self, _: &Tree, _: &Settings) -> Result<State, OpenError> {
         Ok(State::dry())
     }
@@ -54,7 +54,7 @@ impl Enforcement for DryRun {
         Ok(())
     }
 
-    /// No thread was moved.
+    /// Does nothing, as no thread was moved.
     fn release(
         &self,
         programs: &mut Programs,
@@ -72,7 +72,7 @@ impl Enforcement for DryRun {
         Ok(Vec::new())
     }
 
-    /// No groups are made, so they are named by number.
+    /// Makes no groups, so names them by number.
     fn carry_out(
         &self,
         managed: &mut ManagedResctrl,

@@ -1,4 +1,4 @@
-//! What is done about decisions: they are carried out, or, in a dry run, logged.
+//! Decisions are carried out, or only logged in a dry run.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -18,17 +18,17 @@ use crate::plan::refine::Target;
 use crate::settings::Settings;
 use crate::tree::Tree;
 
-/// What an [`Actuator`](super::Actuator) does differently in a dry run: everything that writes.
+/// The parts of an [`Actuator`](super::Actuator) that differ in a dry run: everything that writes.
 pub(crate) trait Enforcement: Debug + Sync {
-    /// The ledger, after everything was restored that it recorded.
+    /// Returns the ledger, after restoring everything that it recorded.
     fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError>;
 
     /// Makes a program's MON group, if an id is available. Returns whether the program has one.
     fn monitor(&self, managed: &mut ManagedResctrl, app: AppId) -> Result<bool, Error>;
 
-    /// Makes ready to move a program's threads out of groups of other managers, if the settings say
-    /// so. Returns whether they are to be moved; a dry run only logs that. `from` is the group of
-    /// each.
+    /// Prepares to move a program's threads out of other managers' groups, if the settings say so.
+    /// Returns whether they are to be moved; a dry run only logs that. `from` has the group of each
+    /// thread.
     fn take(
         &self,
         managed: &mut ManagedResctrl,
@@ -37,10 +37,10 @@ pub(crate) trait Enforcement: Debug + Sync {
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error>;
 
-    /// Has the threads of a program counted that stay in groups of others, as far as possible.
+    /// Counts the threads of a program that stay in groups of others, as far as possible.
     fn count_staying(&self, managed: &mut ManagedResctrl, app: AppId) -> Result<(), Error>;
 
-    /// Puts back threads that a program gives up.
+    /// Puts back threads that no longer belong to a program.
     fn release(
         &self,
         programs: &mut Programs,
@@ -52,8 +52,8 @@ pub(crate) trait Enforcement: Debug + Sync {
     /// Puts threads into a group. Returns those that were moved.
     fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error>;
 
-    /// Makes and sets the classes of a plan, and names their groups by target; or leaves everything
-    /// as it was.
+    /// Makes and sets the classes of a plan, and names their groups by target; if that fails,
+    /// leaves everything as it was.
     fn carry_out(
         &self,
         managed: &mut ManagedResctrl,
@@ -68,7 +68,7 @@ pub(crate) trait Enforcement: Debug + Sync {
     /// Brings our groups up to date after a look at what others changed.
     fn keep_up(&self, managed: &mut ManagedResctrl) -> Result<(), Error>;
 
-    /// Puts everything back, and returns what could not be.
+    /// Puts everything back; returns what could not be put back.
     fn close(&self, managed: ManagedResctrl) -> Restored;
 }
 
@@ -103,7 +103,7 @@ impl Enforcement for Enforced {
             return Ok(false);
         }
         let groups = threads.iter().filter_map(|thread| from.get(thread));
-        // Where no class is free that could limit the threads as their own groups do, they stay.
+        // If no free class could limit the threads as their own groups do, they stay there.
         if !threads.is_empty() && !classes.make_ready(mount, found, programs, app, groups)? {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! What others have changed meanwhile.
+//! Others' changes since the last look.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use crate::offer::domain::Offers;
 use crate::offer::foreign::{Foreign, residents};
 
 impl Actuator {
-    /// Finds out what others have changed: domains that went off line or returned, groups that
-    /// came, went or changed, groups of ours that were removed. Changed masks of ours are written
-    /// again; programs that are not monitored are monitored if ids have become free.
+    /// Finds others' changes: domains that went off line or returned, groups that came, went or
+    /// changed, and groups of ours that were removed. Changed masks of ours are written again. If
+    /// monitoring ids have become free, programs that are not monitored get them.
     ///
     /// # Errors
     /// [`Error::Unmounted`], after which this actuator is of no use: drop it, so that resctrl can
@@ -29,7 +29,7 @@ impl Actuator {
         Ok(std::mem::take(&mut self.managed.pending))
     }
 
-    /// Notes each pending change as soon as it is known, so that a later failure loses none.
+    /// Records each change as soon as it is known, so that a later failure loses none.
     fn see(&mut self) -> Result<(), Error> {
         let root = self.managed.mount.settings.root.clone();
         let unmounted = || Error::Unmounted { root: root.clone() };
@@ -64,7 +64,7 @@ impl Actuator {
         }
         let traffic = read_traffic(&mount.tree, survey.monitoring.as_ref())?;
         let has_other_filters = traffic.filtered != found.traffic.filtered;
-        // Another mode begins all counts again.
+        // A change of the mode restarts all counts.
         if has_other_filters || are_assigned(&traffic) != are_assigned(&found.traffic) {
             programs.distrust_windows();
         }
@@ -80,7 +80,7 @@ impl Actuator {
 impl ManagedResctrl {
     /// Looks at our own groups, and writes again what has changed.
     pub(crate) fn keep_up(&mut self) -> Result<(), Error> {
-        // They may belong to another manager now.
+        // These threads may belong to another manager now.
         self.programs.by_id.values_mut().for_each(|program| program.others.clear());
         self.see_moved()?;
         let Self { mount, found, classes, programs, pending, .. } = self;
@@ -105,8 +105,8 @@ impl ManagedResctrl {
         Ok(mount.state.settle()?)
     }
 
-    /// Finds the threads that others have put into groups of theirs since they were placed: these
-    /// threads are theirs, as those that were there before.
+    /// Finds the threads that others have moved into their own groups since we placed them. They
+    /// belong to those managers now, like threads that were there before.
     fn see_moved(&mut self) -> Result<(), Error> {
         let others =
             !self.found.survey.foreign.is_empty() || !self.found.survey.monitors.is_empty();
@@ -124,7 +124,7 @@ impl ManagedResctrl {
     }
 }
 
-/// Names of groups that are in one of the two only, or are not the same.
+/// The names of groups that are in only one of the two lists, or differ.
 fn differences(before: &[Foreign], after: &[Foreign]) -> Vec<String> {
     let mut groups: BTreeMap<&str, Vec<&Foreign>> = BTreeMap::new();
     for group in before.iter().chain(after) {

@@ -1,4 +1,4 @@
-//! All that is known and managed of one mounted resctrl.
+//! The state of one mounted resctrl: everything known and managed.
 
 use fairways_ledger::{Restored, Thing};
 
@@ -14,12 +14,12 @@ use crate::offer::findings::Findings;
 use crate::offer::survey::Survey;
 use crate::plan::outcome::Plans;
 
-/// All that is known and managed.
+/// Everything that is known and managed.
 #[derive(Debug)]
 pub(crate) struct ManagedResctrl {
-    /// Files, and the ledger.
+    /// The files, and the ledger.
     pub(crate) mount: Mount,
-    /// What others have, and what they leave available.
+    /// What others have, and what they leave to offer.
     pub(crate) found: Findings,
     pub(crate) classes: Classes,
     pub(crate) root: Root,
@@ -30,7 +30,7 @@ pub(crate) struct ManagedResctrl {
 }
 
 impl ManagedResctrl {
-    /// No program yet.
+    /// A state without programs.
     pub(crate) fn new(mount: Mount, found: Findings) -> Self {
         Self {
             mount,
@@ -48,16 +48,16 @@ impl ManagedResctrl {
         self.classes.get(name).is_some() || self.programs.have_group(name)
     }
 
-    /// What exists now.
+    /// Surveys what exists now.
     pub(crate) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
         let Mount { tree, settings, .. } = &self.mount;
         let Findings { topology, survey, .. } = &self.found;
         Survey::read(tree, settings, topology, Some(survey), ours)
     }
 
-    /// Puts everything back, and returns what could not be.
+    /// Puts everything back; returns what could not be put back.
     pub(crate) fn put_everything_back(mut self) -> Restored {
-        // The files of groups that go are of no use any longer.
+        // The files of groups that will be removed are of no use any longer.
         self.programs.by_id.values_mut().for_each(Program::close);
         let Mount { settings, tree, state, .. } = &mut self.mount;
         if !tree.is_mounted() {
@@ -71,7 +71,8 @@ impl ManagedResctrl {
         })
     }
 
-    /// What was made went with the mount, unless another one only hides it.
+    /// Handles an unmounted resctrl: our groups are gone with it, unless another mount only hides
+    /// it.
     fn unmounted(self) -> Restored {
         let Mount { settings, tree, state, .. } = self.mount;
         let mut restored = Restored::default();

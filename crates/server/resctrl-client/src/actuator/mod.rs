@@ -31,28 +31,28 @@ use crate::tree::mon_data::{COUNTED, CountedPlace, OCCUPANCY};
 use crate::tree::schemata::masks_in;
 use crate::tree::{Tree, apart};
 
-/// A client of one mounted resctrl, which it alone manages as Fairways.
+/// A client of one mounted resctrl, of which it is the only Fairways manager.
 ///
-/// [`close`](Self::close) puts everything back. If it is dropped without that, all stays as it is
-/// until the next [`open`](Self::open), or [`restore`](crate::restore()).
+/// [`close`](Self::close) puts everything back. If it is dropped without that, everything stays as
+/// it is until the next [`open`](Self::open), or [`restore`](crate::restore()).
 #[derive(Debug)]
 pub struct Actuator {
     enforcement: &'static dyn Enforcement,
     managed: ManagedResctrl,
-    /// Whether it was looked once at what others changed.
+    /// Whether it has looked for others' changes at least once.
     has_looked: bool,
 }
 
 impl Actuator {
-    /// Claims the state directory, restores what a killed fairways has left, and surveys this host.
-    /// Nothing else is changed.
+    /// Claims the state directory, restores what a killed fairways left, and surveys this host. It
+    /// changes nothing else.
     ///
     /// # Errors
     /// If this host has no resctrl with an L3 or L2 to share out; if another fairways, or other
     /// managers, have it; if this user may not.
     pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
-        // Where nothing is mounted, sysfs has an empty directory.
+        // If nothing is mounted, sysfs shows an empty directory.
         tree.file("info").map_err(|error| not_mounted(&settings, error))?;
         let enforcement: &'static dyn Enforcement = if settings.dry_run {
             // Adopting a group means renaming it.
@@ -66,7 +66,7 @@ impl Actuator {
         topology.refresh(&settings.sysfs);
         let survey = Survey::read(&tree, &settings, &topology, None, &|_| false).map_err(
             |error| match tree.inode("info") {
-                // A group went or came as it was read: resctrl is there.
+                // A group came or went during the reading: resctrl is mounted.
                 Ok(Some(_)) => OpenError::from(error),
                 _ => not_mounted(&settings, error),
             },
@@ -92,7 +92,7 @@ impl Actuator {
         &self.managed.found.domains
     }
 
-    /// Whether anything of a domain can be given out. Otherwise others have all of it, and its
+    /// Whether ways of a domain can be assigned. Otherwise others have all of them, and its
     /// programs are only watched: a plan for it leaves them in the root's group.
     #[must_use]
     pub fn gives_out(&self, domain: u32) -> bool {
@@ -102,22 +102,22 @@ impl Actuator {
             .is_some_and(|cache| self.managed.found.offers.are_free(cache))
     }
 
-    /// Why nothing can be given out in some domains, in a line.
+    /// Why no ways can be assigned in some domains, in a line.
     #[must_use]
     pub fn nothing_free(&self) -> Option<String> {
         self.managed.found.nothing_free()
     }
 
-    /// The CPUs of each NUMA node, where several share a last-level cache and all are known: of
-    /// sub-NUMA clusters.
+    /// The CPUs of each NUMA node, if several share a last-level cache (sub-NUMA clusters), and the
+    /// CPUs of all are known.
     #[must_use]
     pub fn nodes(&self) -> Vec<CpuSet> {
         self.managed.found.node_cpus()
     }
 
     /// Makes each NUMA node that shares a cache a domain, or each cache. A node's ways are its part
-    /// of them: it counts its own lines, and fills only its part of the cache. The plans in force
-    /// end where that changes. Returns whether it did.
+    /// of the cache's: the node counts its own lines, and fills only its part. If that changes, the
+    /// plans in force end. Returns whether it did.
     pub fn divide(&mut self, by_node: bool) -> bool {
         let changed = self.managed.found.divide(by_node, &self.managed.mount.tree);
         if changed {
@@ -132,48 +132,47 @@ impl Actuator {
         self.managed.found.survey.monitoring.as_ref()
     }
 
-    /// Whether this host counts what programs occupy of the caches that are divided.
+    /// Whether this host counts the occupancy of the partitioned caches.
     #[must_use]
     pub fn counts_occupancy(&self) -> bool {
         self.counts(OCCUPANCY)
     }
 
-    /// Whether this host counts the bytes that programs move through these caches.
+    /// Whether this host counts the traffic of programs through these caches.
     #[must_use]
     pub fn counts_memory(&self) -> bool {
         self.counts(COUNTED)
     }
 
-    /// Whether it counts an event; of L2s none is counted.
+    /// Whether this host counts an event; no event of an L2 is counted.
     fn counts(&self, event: &str) -> bool {
         let monitoring = self.monitoring().filter(|_| self.managed.found.survey.level() == 3);
         monitoring.is_some_and(|of| of.events.iter().any(|name| name == event))
     }
 
-    /// The bytes of a domain's lines that a program occupies (`llc_occupancy`). `Unassigned`: it is
-    /// not monitored, or not all its threads are, or this host does not count them; `Unavailable`:
-    /// not now; `Error`: they can't be read.
+    /// The bytes that a program occupies in a domain (`llc_occupancy`). `Unassigned`: it, or one of
+    /// its threads, is not monitored, or this host does not count occupancy; `Unavailable`: not at
+    /// the moment; `Error`: it can't be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, domain, OCCUPANCY, Program::occupancy)
     }
 
-    /// The number of the groups that count a program: another one where
-    /// [`occupancy`](Self::occupancy) leaves out lines from now on that the program holds.
+    /// The number of the groups that count a program. It changes when
+    /// [`occupancy`](Self::occupancy) begins to leave out lines that the program occupies.
     #[must_use]
     pub fn counting_group(&self, app: AppId) -> u32 {
         self.managed.programs.by_id.get(&app).map_or(0, |program| program.groups_before)
     }
 
     /// The bytes that a program has moved from and to memory through a domain since it was first
-    /// monitored (`mbm_total_bytes`). They never get fewer, though some may be missing where a
-    /// group had to be made again. Missing counts are reported as by
-    /// [`occupancy`](Self::occupancy).
+    /// monitored (`mbm_total_bytes`). They never decrease, but some may be missing if a group had
+    /// to be made again. Missing counts are reported as by [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, domain, COUNTED, Program::memory)
     }
 
-    /// The ways of a domain, of those that are offered, that threads in these groups of others may
-    /// fill, with those of the root's group if some are in it; `None` if these are all, or none.
+    /// The offered ways of a domain that threads in these groups of others may fill, with those of
+    /// the root's group if some threads are in it; `None` if these are all ways, or none.
     #[must_use]
     pub fn limit<'g>(
         &self,
@@ -199,8 +198,8 @@ impl Actuator {
         (!offered.is_empty() && offered.count() < domain.llc.ways.get()).then_some(offered)
     }
 
-    /// How many of a program's threads nothing counts, because they stay in groups of others, or
-    /// could not be put into its own.
+    /// How many of a program's threads no group counts, because they stay in groups of others, or
+    /// could not be moved to its own.
     #[must_use]
     pub fn uncounted(&self, app: AppId) -> usize {
         self.managed.programs.by_id.get(&app).map_or(0, |program| program.uncounted.len())
@@ -222,7 +221,7 @@ impl Actuator {
         let tree = &self.managed.mount.tree;
         let reading = match self.managed.found.nodes_of(place) {
             [] => read(program, tree, place),
-            // The kernel's own sum leaves out a node that can't be read.
+            // The kernel's own sum leaves out nodes that can't be read.
             nodes => sum(
                 0,
                 nodes.iter().map(|&(node, _)| {
@@ -240,7 +239,7 @@ impl Actuator {
         self.enforcement.close(self.managed)
     }
 
-    /// What is not as it should be, though programs are managed; a line each. Usually nothing.
+    /// Problems that do not prevent managing programs, a line each; usually none.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let mut lines: Vec<String> =
@@ -284,27 +283,27 @@ impl Actuator {
         lines
     }
 
-    /// How the counters of memory traffic are used in each domain, where they are assigned to
-    /// groups (`mbm_assign_mode`); empty where hardware gives them out.
+    /// How the counters of memory traffic are used in each domain, if they are assigned to groups
+    /// (`mbm_assign_mode`); empty if hardware assigns them.
     #[must_use]
     pub fn traffic_counters(&self) -> Vec<(u32, Ids)> {
         self.managed.programs.counters(&self.managed.found.traffic)
     }
 
-    /// What devices fill of each cache under a class of their own (`io_alloc_cbm`), by resctrl's id
-    /// of it, as last looked at; none where they have no such class.
+    /// The ways that devices fill under a class of their own (`io_alloc_cbm`), by resctrl's id of
+    /// the cache, as of the last look; `None` if they have no such class.
     #[must_use]
     pub fn io_masks(&self) -> Option<&BTreeMap<u32, WayMask>> {
         self.managed.found.survey.io.as_ref()
     }
 
-    /// The events that packages count for groups, such as `core_energy`; none where they do not.
+    /// The events that packages count for groups, such as `core_energy`; empty if they count none.
     #[must_use]
     pub fn package_events(&self) -> &[String] {
         &self.managed.found.survey.package_events
     }
 
-    /// What packages had counted of a program at the last [`look`](Self::look).
+    /// The counts of packages for a program, as of the last [`look`](Self::look).
     #[must_use]
     pub fn package_counts(&self, app: AppId) -> PackageCounts {
         self.managed.programs.package_counts(app)
@@ -316,7 +315,7 @@ impl Actuator {
         &self.managed.found.traffic
     }
 
-    /// Classes of service: those of every domain, for a task has one for all.
+    /// Classes of service, as far as every domain has them: a task has one class for all domains.
     #[must_use]
     pub fn closids(&self) -> Ids {
         let Findings { survey, offers, .. } = &self.managed.found;
@@ -324,8 +323,8 @@ impl Actuator {
         Ids::new(all, self.managed.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none, or does not show how many. The kernel does
-    /// not show which ids it keeps back until their lines are gone: those are counted as free.
+    /// Monitoring ids; `None` if this host has none, or does not show how many. The kernel does not
+    /// show which ids it reserves until their lines are gone; those count as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.managed.found.survey;
@@ -335,8 +334,7 @@ impl Actuator {
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
 
-    /// How often plans, masks, monitoring groups and removals failed. Each further attempt that
-    /// fails counts again.
+    /// How often plans, masks, monitoring groups and removals failed. Each failed attempt counts.
     #[must_use]
     pub const fn errors(&self) -> &Errors {
         &self.managed.mount.errors
@@ -348,7 +346,7 @@ impl Actuator {
     }
 }
 
-/// Nothing exists there, or nothing of resctrl's.
+/// Nothing is mounted there, or something other than resctrl.
 fn not_mounted(settings: &Settings, error: Error) -> OpenError {
     match error.errno() {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NODEV) => OpenError::NotSupported(format!(

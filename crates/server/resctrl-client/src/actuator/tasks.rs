@@ -11,34 +11,34 @@ use crate::groups::programs::Program;
 use crate::offer::foreign::{residents, residents_by_cpu};
 use crate::tree::lock::Lock;
 
-/// How often a program that forks all the time is gone through at once. What it forks then inherits
-/// its group, and the next call handles the rest.
+/// The most passes over a program that forks all the time. Its later children inherit its group,
+/// and the next call handles the rest.
 const PASSES: usize = 8;
 
 /// The outcome for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Added {
-    /// Whether it is monitored: has a MON group of its own.
+    /// Whether it is monitored, by its own MON group.
     pub monitored: bool,
     /// Its tasks.
     pub tasks: Moved,
 }
 
-/// The outcome for tasks.
+/// The outcome for threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Threads that were put into the program's group.
     pub moved: Vec<i32>,
-    /// Threads that are in other managers' groups, each with the group's path, and were left there.
+    /// Threads that stay in other managers' groups, each with the group's path.
     pub others: Vec<(i32, String)>,
 }
 
 impl Actuator {
-    /// Takes a program on, in the root's group at first: makes a MON group for it, if monitoring
-    /// ids suffice, and puts these threads into it.
+    /// Adds a program, in the root's group at first: makes a MON group for it, if there are enough
+    /// monitoring ids, and puts these threads into it.
     ///
     /// # Errors
-    /// If a thread can't be moved that runs; the program is known then, and [`tasks`](Self::tasks)
+    /// If a running thread can't be moved. The program is known then, and [`tasks`](Self::tasks)
     /// may be tried again.
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.managed.programs.by_id.insert(app, Program::new(app, name));
@@ -47,12 +47,12 @@ impl Actuator {
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
-    /// Lets a program go: its running threads are put back to where they were, and its groups
-    /// removed if no other threads are in them.
+    /// Removes a program: puts its running threads back to where they were, and removes its groups
+    /// if no other threads are in them.
     ///
     /// # Errors
-    /// If it is not managed, or something can't be put back; it is not managed any longer then, and
-    /// what is left is restored on exit.
+    /// If it is not managed, or something can't be put back. It is no longer managed then, and the
+    /// rest is restored on exit.
     pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
         let program = self.managed.programs.get(app)?;
         if !program.adopted.is_empty()
@@ -87,11 +87,11 @@ impl Actuator {
         released
     }
 
-    /// Lists a program's threads by `list`, and puts new ones into its group, until none came.
-    /// Threads that are not listed any longer but run on are put back to where they were.
+    /// Lists a program's threads with `list`, and puts new ones into its group, until none is new.
+    /// Threads that are no longer listed but still run are put back to where they were.
     ///
     /// # Errors
-    /// If it is not managed, or a thread can't be moved that runs.
+    /// If it is not managed, or a running thread can't be moved.
     pub fn tasks(
         &mut self,
         app: AppId,
@@ -138,11 +138,11 @@ impl Actuator {
         Ok(all)
     }
 
-    /// Puts a new thread into a program's group, unless it belongs to others. The next
-    /// [`tasks`](Self::tasks) has to list it.
+    /// Puts a new thread into a program's group, unless it belongs to others. The next call of
+    /// [`tasks`](Self::tasks) must list it.
     ///
     /// # Errors
-    /// As [`tasks`](Self::tasks).
+    /// As for [`tasks`](Self::tasks).
     pub fn add_task(&mut self, app: AppId, thread: i32) -> Result<Moved, Error> {
         if self.managed.programs.get(app)?.knows(thread) {
             return Ok(Moved::default());
@@ -151,14 +151,13 @@ impl Actuator {
         self.admit(app, &[thread])
     }
 
-    /// The lock, for new threads of a program; without it nothing counts them.
+    /// The lock, for new threads of a program; without it no group counts them.
     fn lock_for(&mut self, app: AppId, threads: &[i32]) -> Result<Option<Lock>, Error> {
         let ManagedResctrl { mount, programs, .. } = &mut self.managed;
         mount.lock().inspect_err(|_| programs.lose(app, threads))
     }
 
-    /// How many of a program's threads were left in each group of others when they were last
-    /// listed.
+    /// How many of a program's threads stay in each group of others, as last listed.
     #[must_use]
     pub fn left(&self, app: AppId) -> BTreeMap<String, usize> {
         let mut left = BTreeMap::new();
@@ -170,8 +169,8 @@ impl Actuator {
         left
     }
 
-    /// Puts new threads into a program's group, except those that belong to others. Where that
-    /// fails, nothing counts those that are left. The caller has the lock.
+    /// Puts new threads into a program's group, except those that belong to others. If that fails,
+    /// no group counts the rest. The caller has the lock.
     fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
         self.try_to_admit(app, tasks).inspect_err(|_| self.managed.programs.lose(app, tasks))
     }
@@ -218,8 +217,8 @@ impl Actuator {
 }
 
 impl ManagedResctrl {
-    /// The threads in others' groups; and, where they are left there, those of `tasks` that are in
-    /// them by their CPUs.
+    /// The threads in others' groups; if they stay there, also those of `tasks` that are in these
+    /// groups because of their CPUs.
     fn others_threads(&self, group: &str, tasks: &[i32]) -> Result<HashMap<i32, String>, Error> {
         let is_ours = |name: &str| self.is_ours(name);
         let mut theirs = residents(&self.mount.tree, &is_ours)?;

@@ -1,9 +1,9 @@
-//! What a mounted resctrl counts, without a client of it.
+//! The events that a mounted resctrl counts, without a client.
 
 use std::path::Path;
 
-/// The names of the events that a resctrl mounted at `root` counts of the caches whose ways can be
-/// shared out: none of L2s. `None` if none is mounted there, or it can't be read.
+/// The names of the events that the resctrl mounted at `root` counts for the caches that can be
+/// partitioned; none for L2s. `None` if none is mounted there, or it can't be read.
 #[must_use]
 pub fn counted_events(root: &Path) -> Option<Vec<String>> {
     let info = root.join("info");

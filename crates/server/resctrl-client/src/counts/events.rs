@@ -1,4 +1,4 @@
-//! The hardware's counts of one group: a program's own, or one that is read along with it.
+//! The hardware's counts of one group: a program's own, or one that is read with it.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -21,16 +21,15 @@ struct DomainEvents {
     place: CountedPlace,
     occupancy: Option<OwnedFd>,
     memory: Option<OwnedFd>,
-    /// The bytes moved, as the counter showed last; `None` where it was not read since the group is
-    /// this one.
+    /// The counter's last value in bytes; `None` if it was not read since the group was made.
     last: Option<u64>,
     /// The bytes moved since the program was first monitored.
     moved: u64,
-    /// Whether any counter was read, of an earlier group, too.
+    /// Whether a counter was ever read, of an earlier group too.
     has_counted: bool,
     /// Whether there is a gap in the counts after the last of them.
     gap: bool,
-    /// Whether the last reading was missing for such a gap alone.
+    /// Whether the last reading was missing only because of such a gap.
     resumed: bool,
 }
 
@@ -48,17 +47,16 @@ impl DomainEvents {
         }
     }
 
-    /// Takes in what the counter shows. Returns whether it is known what was moved since the last
-    /// reading.
+    /// Takes in the counter's value. Returns whether the bytes since the last reading are known.
     fn take(&mut self, bytes: u64) -> bool {
         let (moved, is_known) = match self.last {
             Some(last) if bytes >= last => (bytes - last, true),
-            // The domain went and returned, for example, and its counters began again.
+            // For example, the domain went off line and returned, and its counters restarted.
             Some(last) if bytes <= last / 8 && bytes <= NEAR_ZERO => (bytes, true),
-            // No counter runs backwards: one of the two readings was wrong.
+            // Counters never decrease: one of the two readings was wrong.
             Some(_) => (0, false),
             None if bytes <= NEAR_ZERO => (bytes, true),
-            // The monitoring id brings along what it counted for the group before.
+            // The monitoring id still has the counts of the group that had it before.
             None => (0, !self.has_counted),
         };
         self.moved = self.moved.saturating_add(moved);
@@ -67,7 +65,7 @@ impl DomainEvents {
     }
 }
 
-/// The most bytes of a counter that has begun again since the last reading: 4 GiB.
+/// A value below this, 4 GiB, may be of a counter that restarted since the last reading.
 const NEAR_ZERO: u64 = 1 << 32;
 
 impl Events {
@@ -91,9 +89,9 @@ impl Events {
         read(tree, file, || place.files(tree, &group(), OCCUPANCY), Reading::parse)
     }
 
-    /// Bytes that the program has moved since it was first monitored, which never get fewer. The
-    /// first reading after a gap is `Unassigned`: a window that began before has no whole count.
-    /// One that is lower than the last is `Unavailable`, unless the counter has begun again.
+    /// Bytes that the program has moved since it was first monitored; they never decrease. The
+    /// first reading after a gap is `Unassigned`, as a window that began before it has no complete
+    /// count. A reading below the last one is `Unavailable`, unless the counter has restarted.
     pub(crate) fn memory(
         &mut self,
         tree: &Tree,
@@ -120,19 +118,19 @@ impl Events {
         self.of.iter_mut().for_each(|of| of.gap = true);
     }
 
-    /// The counter of a place is gone, and the next one begins at 0.
+    /// Records that the counter of a place is gone, and the next one begins at 0.
     pub(crate) fn interrupt(&mut self, place: CountedPlace) {
         let of = self.of(place);
         of.last = None;
         of.gap = true;
     }
 
-    /// Whether the last reading of a place was missing only because of a gap before it.
+    /// Whether the last reading of a place was missing only because of a gap.
     pub(crate) fn has_resumed(&self, place: CountedPlace) -> bool {
         self.of.iter().any(|of| of.place == place && of.resumed)
     }
 
-    /// The MON group is another from now on, whose counters begin at 0.
+    /// Records that the MON group is a new one, whose counters begin at 0.
     pub(crate) fn restart(&mut self) {
         self.of.iter_mut().for_each(|of| of.last = None);
         self.close();
@@ -151,9 +149,9 @@ impl Events {
 #[derive(Debug, Default)]
 pub(crate) struct AddedCounts {
     events: Events,
-    /// The traffic that had been counted when it was first read, by place.
+    /// Its traffic when it was first read, by place.
     before: BTreeMap<CountedPlace, u64>,
-    /// The traffic since, as last read.
+    /// Its traffic as last read.
     last: BTreeMap<CountedPlace, u64>,
 }
 
@@ -188,13 +186,13 @@ impl AddedCounts {
         }
     }
 
-    /// No window that is under way has a whole count.
+    /// Marks the open windows as incomplete.
     pub(crate) fn distrust(&mut self) {
         self.events.distrust();
     }
 
-    /// Reads its traffic once more, the last time. Returns what it has counted, by place; where
-    /// that can't be read any longer, what it showed last.
+    /// Reads its traffic a last time. Returns its counts by place; if a place can't be read any
+    /// longer, its last value.
     pub(crate) fn end(
         mut self,
         tree: &Tree,
@@ -206,14 +204,14 @@ impl AddedCounts {
         self.so_far()
     }
 
-    /// The traffic that it has counted by place, as last read.
+    /// Its traffic by place, as last read.
     pub(crate) fn so_far(self) -> BTreeMap<CountedPlace, u64> {
         self.last
     }
 }
 
-/// One pread(2) of an open file: the first of the paths at which there is one. If the file is gone,
-/// it is opened once more: its domain may have gone and returned.
+/// Reads an open file, or the first of the paths that exists, with one pread(2). If the file is
+/// gone, opens it once more: its domain may have gone and returned.
 pub(crate) fn read(
     tree: &Tree,
     file: &mut Option<OwnedFd>,
@@ -241,7 +239,7 @@ pub(crate) fn read(
     Reading::Unavailable
 }
 
-/// Opens the first file that is there; otherwise, the reading that stands for it.
+/// Opens the first file that exists; otherwise returns the reading that stands for it.
 fn open_first(tree: &Tree, paths: &[String]) -> Result<OwnedFd, Reading> {
     for path in paths {
         match tree.file(path) {
@@ -260,7 +258,8 @@ fn open_first(tree: &Tree, paths: &[String]) -> Result<OwnedFd, Reading> {
 mod tests {
     use super::*;
 
-    /// What is known of readings in a row, each with what was moved until then.
+    /// Takes in readings in a row; returns for each whether it is known, and the bytes moved until
+    /// then.
     fn take(of: &mut DomainEvents, readings: &[u64]) -> Vec<(bool, u64)> {
         readings.iter().map(|&bytes| (of.take(bytes), of.moved)).collect()
     }
@@ -289,8 +288,8 @@ mod tests {
         assert_eq!(of.moved, 9_000_006_000);
     }
 
-    /// An id brings along what it counted before; only of a new group it is known that the count
-    /// begins there.
+    /// An id keeps the counts of its previous group; only a new group's count is known to begin
+    /// there.
     #[test]
     fn a_new_group_moves_what_it_counts_from_near_zero_on() {
         let mut of = new();

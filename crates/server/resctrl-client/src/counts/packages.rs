@@ -1,5 +1,5 @@
-//! What packages count for programs: energy and activity of cores (`mon_data/mon_PERF_PKG_*`, since
-//! Linux 7.0). Which packages and events there are is listed, not known by name.
+//! Counts of packages for programs: energy and activity of cores (`mon_data/mon_PERF_PKG_*`, since
+//! Linux 7.0). Packages and events are listed by the kernel, and not known by name.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -13,11 +13,11 @@ use crate::tree::{Tree, of};
 /// The events that are reported.
 const REPORTED: [&str; 2] = ["core_energy", "activity"];
 
-/// The folders of packages in `mon_data` begin with this.
+/// The prefix of packages' folders in `mon_data`.
 const PACKAGE: &str = "mon_PERF_PKG_";
 
-/// What packages have counted of a program since it was first monitored, together; none where it is
-/// not counted, or can't be read now.
+/// The counts of all packages for a program since it was first monitored; `None` if they are not
+/// counted, or can't be read now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackageCounts {
     /// Microjoules that cores used for it (`core_energy`).
@@ -35,16 +35,16 @@ pub(crate) struct PackageFiles {
 #[derive(Debug, Default)]
 struct PackageFile {
     file: Option<OwnedFd>,
-    /// What it showed last; none before its first number. A monitoring id brings along what it
-    /// counted for the group before.
+    /// The last value; `None` before the first. A monitoring id still has the counts of the group
+    /// that had it before.
     last: Option<u64>,
     counted: u64,
-    /// Whether it had a number once and has none now, or one that can't be.
+    /// Whether the value is missing now, or impossible, after it was known once.
     missing: bool,
 }
 
 impl PackageFile {
-    /// Whether it has ever had a number, before the group was another, too.
+    /// Whether it ever had a value, for an earlier group too.
     fn is_known(&self) -> bool {
         self.last.is_some() || self.counted > 0
     }
@@ -55,9 +55,9 @@ impl PackageFile {
         if let Some(last) = self.last {
             let counted = match now.checked_sub(last) {
                 Some(counted) => Some(counted),
-                // The count began again.
+                // The count has restarted.
                 None if now <= last / 8 => Some(now),
-                // No counter runs backwards: one of the two readings was wrong.
+                // Counters never decrease: one of the two readings was wrong.
                 None => None,
             };
             self.missing = counted.is_none();
@@ -68,8 +68,8 @@ impl PackageFile {
 }
 
 impl PackageFiles {
-    /// Reads those of these events that are reported, of these packages. The kernel lists others,
-    /// which are counts of cores.
+    /// Reads those of these events that are reported, for these packages. The kernel also lists
+    /// events that cores count.
     pub(crate) fn read(
         &mut self,
         tree: &Tree,
@@ -91,7 +91,7 @@ impl PackageFiles {
         }
     }
 
-    /// The sum over packages. A package that never had a number has nothing of the program.
+    /// The sum over packages. A package that never had a value counted nothing of the program.
     fn sum(&self, event: &str) -> Option<u64> {
         let files = self.of.iter().filter(|((name, _), _)| name == event).map(|(_, file)| file);
         let files: Vec<_> = files.filter(|file| file.is_known()).collect();
@@ -101,7 +101,7 @@ impl PackageFiles {
         Some(files.iter().map(|file| file.counted).fold(0, u64::saturating_add))
     }
 
-    /// The group is another from now on.
+    /// Records that the group is a new one.
     pub(crate) fn restart(&mut self) {
         for file in self.of.values_mut() {
             (file.file, file.last) = (None, None);
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(files(&[&[Unavailable]]), None, "never 0");
     }
 
-    /// With another group, a package that had counted before is not left out of the sum.
+    /// With a new group, a package that had counted before still belongs to the sum.
     #[test]
     fn a_sum_never_falls() {
         fn take(files: &mut PackageFiles, package: &str, reading: Reading) {

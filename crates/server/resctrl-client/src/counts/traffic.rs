@@ -1,5 +1,5 @@
-//! How memory traffic is counted, by which filters and by counters that are assigned to groups or
-//! not; and how long a program has had such a counter.
+//! How memory traffic is counted: with which filters, and whether counters are assigned to groups;
+//! and how long a program has had such a counter.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::tree::Tree;
 use crate::tree::mon_data::COUNTED;
 
-/// Reads how traffic is counted; nothing is read where it can't be changed.
+/// Reads how traffic is counted; reads nothing if that can't be changed.
 pub(crate) fn read_traffic(
     tree: &Tree,
     monitoring: Option<&Monitoring>,
@@ -20,7 +20,7 @@ pub(crate) fn read_traffic(
     let mut failed = None;
     let counted = CountedTraffic::read(|path| match tree.read(&format!("info/L3_MON/{path}")) {
         Ok(text) => Some(text),
-        // Somebody may change the mode between two of these readings.
+        // Another process may change the mode between two of these readings.
         Err(error) if error.is_gone() || error.errno() == Some(rustix::io::Errno::INVAL) => None,
         Err(error) => {
             failed.get_or_insert(error);
@@ -36,7 +36,7 @@ pub(crate) fn read_traffic(
     }
 }
 
-/// Logs which events do not count what they count by default.
+/// Logs the events that do not count what they do by default.
 pub(crate) fn say_filtered(traffic: &CountedTraffic) {
     for of in &traffic.filtered {
         tracing::warn!(target: "fairways::actuate", event = of.event, "{of}, not the default");
@@ -48,11 +48,11 @@ pub(crate) fn are_assigned(traffic: &CountedTraffic) -> bool {
     traffic.counters.as_ref().is_some_and(|counters| counters.free.is_some())
 }
 
-/// The readings after which a program has had two whole windows with its counter: the window under
-/// way ends, and two more begin and end.
+/// After this many readings a program has had two complete windows with its counter: the open
+/// window ends, and two more begin and end.
 const READINGS: u32 = 3;
 
-/// The looks after which a program that is not read gives its counter to one that waits.
+/// After this many looks, a program that is not read gives its counter to one that waits.
 const LOOKS: u32 = 30;
 
 /// The time that a program has had a domain's counter.
@@ -69,10 +69,10 @@ impl CounterTurn {
     }
 }
 
-/// Which counters a program has, by domain.
+/// The counters that a program has, by domain.
 #[derive(Debug, Default)]
 pub(crate) struct HeldCounters {
     pub(crate) held: BTreeMap<u32, CounterTurn>,
-    /// The round in which it gave one up.
+    /// The round in which it lost each counter.
     pub(crate) lost: BTreeMap<u32, u64>,
 }

@@ -1,8 +1,8 @@
-//! Monitoring groups that others made in the root's group, and that hold threads of one program of
-//! ours only. They come along into its class by rename(2), with their monitoring id and its counts,
-//! and are finally given back to where they were.
+//! Monitoring groups that others made in the root's group, and that have only threads of one
+//! program of ours. They are moved into the program's class by rename(2), with their monitoring id
+//! and its counts, and are finally moved back.
 //!
-//! While we have one, it has a name of ours: its maker may make another of its own meanwhile.
+//! Until then, such a group has a name of ours, as its maker may make another one of the old name.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -21,9 +21,9 @@ use crate::tree::monitor_in;
 const LONGEST: usize = 255;
 
 impl Programs {
-    /// Adopts the groups that a program's threads are in, if no other threads are in them and the
-    /// kernel lets groups be moved. Returns the threads that came along. `theirs` has the group of
-    /// each thread in groups of others. The caller has the lock.
+    /// Adopts the groups of a program's threads, if no other threads are in them and the kernel can
+    /// move groups. Returns the threads that moved with them. `theirs` has the group of each thread
+    /// in groups of others. The caller has the lock.
     pub(crate) fn adopt(
         &mut self,
         mount: &mut Mount,
@@ -63,7 +63,7 @@ impl Programs {
             1 => format!("fairways.{}+{theirs}", app.0),
             _ => format!("fairways.{}+{theirs}~{number}", app.0),
         });
-        // An earlier run may have left one of that name.
+        // An earlier run may have left a group of that name.
         let borrowed = &mount.state.ledger.borrowed;
         let mut free = names.into_iter().filter(|name| {
             let is_used = program.adopted.iter().any(|of| of.name == *name);
@@ -96,8 +96,8 @@ impl Programs {
         Ok(true)
     }
 
-    /// The group is not tried again. That is logged for the first only: nearly always it applies to
-    /// all.
+    /// Marks a group as not movable, so that it is not tried again. Only the first is logged:
+    /// nearly always it applies to all.
     fn is_unmovable(&mut self, group: &str, inode: u64) {
         self.unmovable.insert(inode);
         if self.unmovable.len() == 1 {
@@ -109,8 +109,8 @@ impl Programs {
         }
     }
 
-    /// Takes adopted groups along into another class; those that the kernel does not let go along
-    /// are given back. Where one fails, the others go back.
+    /// Moves adopted groups into another class. Those that the kernel refuses to move are returned
+    /// to their makers. If one fails, the others go back.
     pub(crate) fn move_adopted(
         &mut self,
         mount: &mut Mount,
@@ -154,8 +154,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Forgets an adopted group that somebody removed; where its threads are now is looked up
-    /// again.
+    /// Forgets an adopted group that was removed from outside; its threads are looked up again.
     fn lose_adopted(&mut self, mount: &mut Mount, app: AppId, name: &str) {
         let Some(program) = self.by_id.get_mut(&app) else { return };
         program.let_go(&mount.tree, name);
@@ -171,8 +170,8 @@ impl Programs {
         names.iter().for_each(|name| self.lose_adopted(mount, app, name));
     }
 
-    /// Gives a group back to where it was; its threads are not the program's any longer. The caller
-    /// has the lock.
+    /// Returns a group to where it was; its threads then no longer belong to the program. The
+    /// caller has the lock.
     fn give_back(&mut self, mount: &mut Mount, app: AppId, name: &str) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
         let Some(adopted) = program.adopted.iter().find(|of| of.name == name) else {
@@ -191,7 +190,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Gives back the groups that any of these threads are in; all, if the whole program goes.
+    /// Returns the groups that have any of these threads; all groups, if the whole program ends.
     pub(crate) fn give_back_with(
         &mut self,
         mount: &mut Mount,
@@ -213,8 +212,8 @@ impl Programs {
         names.iter().try_for_each(|name| self.give_back(mount, app, name))
     }
 
-    /// Finds the adopted groups that are gone, and those that others' threads have been in for
-    /// longer than from one look to the next: those are given back.
+    /// Finds adopted groups that are gone, and returns those that have had threads of others for
+    /// longer than from one look to the next.
     pub(crate) fn see_adopted(&mut self, mount: &mut Mount) -> Result<(), Error> {
         for app in self.ids() {
             let (mut gone, mut shared) = (Vec::new(), Vec::new());
@@ -240,7 +239,7 @@ impl Programs {
     }
 }
 
-/// Whether the error means that the kernel does not rename groups like this.
+/// Whether the error means that the kernel can't rename such groups.
 fn cant_be(error: &Error) -> bool {
     error.errno() == Some(Errno::PERM)
 }

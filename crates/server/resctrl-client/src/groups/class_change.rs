@@ -1,4 +1,4 @@
-//! Programs that go from one class to another.
+//! Moves programs from one class to another.
 
 use fairways_core::AppId;
 use rustix::io::Errno;
@@ -38,8 +38,8 @@ impl Programs {
         }
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
         if is_gone {
-            // The class went a moment ago; the kernel moved the threads to the root, from where
-            // they are fetched as new ones.
+            // The class was just removed, and the kernel moved its threads to the root's group,
+            // from where they are fetched like new ones.
             program.lost();
             let inode = mount.tree.made(&old);
             mount.tree.forget(&from);
@@ -47,7 +47,8 @@ impl Programs {
         } else if program.monitored {
             match mount.tree.rename(&old, &monitor_in(to, &name)) {
                 Ok(()) => renamed = true,
-                // Before Linux 6.5, and where monitoring ids belong to their class (Arm MPAM).
+                // This happens before Linux 6.5, and if monitoring ids belong to their class (Arm
+                // MPAM).
                 Err(error) if error.errno() == Some(Errno::PERM) => {}
                 Err(error) if error.is_gone() && mount.tree.find(&old)?.is_none() => {
                     let inode = mount.tree.made(&old);
@@ -71,8 +72,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Moves a program's threads one by one, to a new MON group if it has one. Where that fails,
-    /// they go back.
+    /// Moves a program's threads one by one, to a new MON group if it has one. If that fails, they
+    /// go back.
     fn move_by_threads(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         let (monitored, name, from) = (program.monitored, program.name.clone(), program.group());

@@ -14,12 +14,12 @@ use crate::plan::limits::{Carried, Limits};
 use crate::tree::schemata::masks;
 use crate::tree::{Tree, apart, of};
 
-/// How often to write limits that somebody else writes at the same time.
+/// How often to write limits if another process writes to them at the same time.
 const ATTEMPTS: usize = 4;
 
 impl Classes {
-    /// The limits for a class with these programs: the strictest of those that they came with, of
-    /// those that others wrote to the class, and of its planned levels of bandwidth.
+    /// The limits for a class with these programs: the strictest of the limits that they had
+    /// before, of those that others wrote to the class, and of its planned levels of bandwidth.
     pub(crate) fn wanted_limits(
         &self,
         found: &Findings,
@@ -33,7 +33,7 @@ impl Classes {
         found.stricter(&others, &found.of_levels(&class.levels))
     }
 
-    /// Sets the levels of memory bandwidth that a class is to have. They are written as
+    /// Sets the planned levels of memory bandwidth of a class. They are written like other
     /// [limits](Self::limit).
     pub(crate) fn plan_levels(
         &mut self,
@@ -49,10 +49,10 @@ impl Classes {
         }
     }
 
-    /// Limits a class to these values, and what others have written to it, also while we write.
-    /// With `tighter`, values only become stricter: it may hold threads with other limits. A line
-    /// that is not known is copied as it is, and not again once the kernel has refused that.
-    /// Returns whether they were not as requested.
+    /// Limits a class to these values and to what others have written to it, even while we write.
+    /// With `tighter`, values only become stricter, as the class may have threads with other
+    /// limits. A line that is not known is copied unchanged, unless the kernel has refused that
+    /// before. Returns whether the limits were different.
     pub(crate) fn limit(
         &mut self,
         tree: &Tree,
@@ -71,8 +71,8 @@ impl Classes {
         }
         let path = of(name, "schemata");
         for _ in 0..ATTEMPTS {
-            // Somebody may have written to it since it was read: what they write after this reading
-            // is lost, so that nothing comes between it and the write.
+            // Another process may have written to it since it was read. That would be lost, so
+            // nothing may come between this reading and the write.
             let file = tree.to_write(&path)?;
             class.read_limits(tree, found)?;
             let Some(wanted) = class.request(found, &wanted, tighter) else { return Ok(true) };
@@ -80,8 +80,8 @@ impl Classes {
             let writing = wanted.differing(&before);
             done.push(Step::Limits(name.to_owned(), before.clone()));
             let written = write_limits(tree, &file, name, &writing, refused_lines);
-            // A write that failed may have been done, and is no change of somebody else's. Until
-            // they are read, the limits are not known.
+            // A failed write may have had an effect, which is no change by others. Until the limits
+            // are read again, they are not known.
             let now = found.read_limits(tree, name);
             let seen = now.as_ref().ok().cloned().flatten().unwrap_or_default();
             let theirs = if written.is_ok() {
@@ -108,7 +108,7 @@ impl Classes {
         Err(Error::Overwritten { path: tree.root().join(path) })
     }
 
-    /// Gives a class the limits again that it had before a plan.
+    /// Restores the limits that a class had before a plan.
     pub(crate) fn limits_again(
         &mut self,
         tree: &Tree,
@@ -122,7 +122,7 @@ impl Classes {
         self.limit(tree, found, name, before, false, &mut Vec::new()).map(drop)
     }
 
-    /// Logs, once for each change, the programs with stricter limits than the groups that their
+    /// Logs, once for each change, the programs with stricter limits than in the groups that their
     /// threads came from.
     pub(crate) fn say_tightened(
         &mut self,
@@ -149,8 +149,8 @@ impl Classes {
         }
     }
 
-    /// Gives our classes the limits of the groups that their programs came from, where these have
-    /// changed. Returns whether any had.
+    /// Updates the limits of our classes after changes in the groups that their programs came from.
+    /// Returns whether any changed.
     pub(crate) fn follow_limits(
         &mut self,
         mount: &mut Mount,
@@ -177,8 +177,8 @@ impl Classes {
     }
 
     /// Prepares a program's class for threads from these groups, so that they keep their limits
-    /// from the moment at which they enter it. The class is limited first, and made if the program
-    /// is still in the root's group. Returns whether that was possible.
+    /// from the moment at which they enter it. The class is made if the program is still in the
+    /// root's group, and limited first. Returns whether that was possible.
     pub(crate) fn make_ready<'a>(
         &mut self,
         mount: &mut Mount,
@@ -196,11 +196,11 @@ impl Classes {
         };
         let mut wanted = before.clone();
         if class.is_empty() && !groups.is_empty() {
-            // A class that is made has no lines yet that its threads would lose.
+            // A new class has no lines yet that its threads would lose.
             wanted = wanted.with_lines_of(&Limits::default());
         }
         for group in groups {
-            // It is read now: it may just have been written.
+            // Read it now, as it may just have been written.
             let read = found.read_limits(&mount.tree, group)?;
             wanted = found.stricter(&wanted, read.as_ref().unwrap_or(&root));
         }
@@ -249,12 +249,12 @@ impl Class {
         Ok(&self.limits)
     }
 
-    /// The values to request, so that it is limited to these; `None` if it is already, as far as
+    /// The values to write, so that it is limited to these; `None` if it is already, as far as
     /// possible.
     fn request(&self, found: &Findings, wanted: &Limits, tighter: bool) -> Option<Limits> {
         let mut wanted = found.stricter(wanted, &self.set_by_others);
         if tighter {
-            // Of unknown lines, none is stricter: those that enter have theirs from now on.
+            // Unknown lines can't be compared, so the class gets those of the threads that enter.
             wanted = found.stricter(&self.limits, &wanted).with_lines_of(&wanted);
         }
         let is_as_requested = wanted.differing(&self.limits).is_empty()
@@ -263,8 +263,8 @@ impl Class {
     }
 }
 
-/// Writes limits to a group: the values at once, as they are all of them or none, then each line
-/// that is not known by itself. What the kernel refuses of these is noted, and left alone.
+/// Writes limits to a group: the known values at once, as the kernel accepts all or none, then each
+/// unknown line by itself. Lines that the kernel refuses are recorded, and not written again.
 fn write_limits(
     tree: &Tree,
     file: &OwnedFd,

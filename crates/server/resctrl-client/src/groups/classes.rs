@@ -26,14 +26,14 @@ pub(crate) struct Class {
     pub(crate) name: String,
     /// Its masks, as its `schemata` showed last.
     pub(crate) now: Masks,
-    /// The masks that it is to have, in the domains that were planned.
+    /// Its planned masks, in the domains that have a plan.
     pub(crate) wanted: BTreeMap<u32, WayMask>,
-    /// Its other values, as its `schemata` showed last; none where that could not be read.
+    /// Its other values, as last read from its `schemata`; none if they could not be read.
     pub(crate) limits: Limits,
-    /// The levels of memory bandwidth that it is to have, in the domains where one was planned.
+    /// Its planned levels of memory bandwidth, in the domains that have one.
     pub(crate) levels: BTreeMap<u32, BandwidthLevel>,
-    /// The bandwidths that somebody else has written to its `schemata`: limits like those of the
-    /// groups that its programs came from. Unknown lines that have changed are left as they are.
+    /// The bandwidths that others have written to its `schemata`: limits, like those of the groups
+    /// that its programs came from. Changed unknown lines are not touched.
     pub(crate) set_by_others: Limits,
     /// Whether some of these have not been reported yet.
     pub(crate) set_lately: bool,
@@ -41,9 +41,9 @@ pub(crate) struct Class {
     pub(crate) limits_taken: Option<(Limits, Limits)>,
     /// Programs for which it was logged that these limits are stricter than where they came from.
     pub(crate) tightened: Vec<AppId>,
-    /// Where hardware took other bits than requested: the request, and what it took.
+    /// Where hardware set other ways than requested: the request, and the result.
     pub(crate) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
-    /// Attempts to write masks that others changed, and to remove it.
+    /// Attempts to write masks again that others changed, and to remove the class.
     pub(crate) rewriting: Backoff,
     pub(crate) removal: Backoff,
 }
@@ -55,8 +55,8 @@ impl Class {
         self.levels.get(&cache).and_then(|_| found.level_of(&self.limits, cache))
     }
 
-    /// Records the limits that its `schemata` shows after we wrote these, if any. Other bandwidths
-    /// that are not as they were read last, somebody else has written: they are limits from now on.
+    /// Records the limits read from its `schemata` after we wrote these, if any. Other bandwidths
+    /// that differ from the last reading were written by others, and count as limits from now on.
     pub(crate) fn saw_limits(&mut self, now: Limits, written: &Limits) {
         let mut changed = now.changed_bandwidths(&self.limits);
         changed.remove(written);
@@ -80,8 +80,8 @@ impl Class {
         self.set_lately = true;
     }
 
-    /// Lets it fill these ways, in each domain, by code and data alike; what it may fill in
-    /// others is one of its [limits](Self::limits). Only what differs is written, all at once.
+    /// Lets it fill these ways in each domain, with code and data alike; in other domains, its
+    /// [limits](Self::limits) apply. Writes only what differs, all at once.
     pub(crate) fn set_masks(
         &mut self,
         tree: &Tree,
@@ -94,20 +94,20 @@ impl Class {
         let mask = |key: &(&'static str, u32)| Some((*key, *wanted.get(&key.1)?));
         let after: Masks = before.keys().filter_map(mask).collect();
         let known = self.known(&after);
-        // It is noted first, since a step that fails may have been done.
+        // Recorded first, since a failed step may have had an effect.
         done.push(Step::Masks(self.name.clone(), before));
         if let Some(now) = write_masks(tree, sides, &self.name, &known, &after, reason)? {
             self.saw(now, &after);
         }
         self.wanted.clone_from(wanted);
-        // What could not be done before may be possible now.
+        // An operation that failed before may be possible now.
         self.rewriting.reset();
         self.removal.reset();
         Ok(())
     }
 
-    /// Its masks. Where hardware took another mask than this request, it is the requested one,
-    /// which is in force as far as possible.
+    /// Its masks. If hardware changed this request, the requested mask, which is in force as far as
+    /// possible.
     pub(crate) fn known(&self, asked: &Masks) -> Masks {
         let mut known = self.now.clone();
         for (key, mask) in &mut known {
@@ -133,7 +133,7 @@ impl Class {
     }
 }
 
-/// A step of carrying out a plan that was done, by which it is undone.
+/// A completed step of a plan, with what is needed to undo it.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A class was made.
@@ -152,7 +152,7 @@ pub(crate) enum Step {
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
     pub(crate) list: Vec<Class>,
-    /// Resources whose lines are not known, and which the kernel did not let be copied.
+    /// Resources with unknown lines that the kernel refused to copy.
     pub(crate) refused_lines: BTreeSet<String>,
 }
 
@@ -165,8 +165,8 @@ impl Classes {
         self.list.iter_mut().find(|class| class.name == name)
     }
 
-    /// Reads the masks of our classes again. Those that are gone are forgotten, and so is where
-    /// their tasks were: the kernel has moved them to the root (`rdtgroup_rmdir_ctrl`).
+    /// Reads the masks of our classes again. Forgets classes that are gone, and where their tasks
+    /// were: the kernel has moved them to the root (`rdtgroup_rmdir_ctrl`).
     pub(crate) fn see(
         &mut self,
         mount: &mut Mount,
@@ -205,7 +205,7 @@ impl Classes {
         mount.tree.forget(name);
     }
 
-    /// Forgets groups of ours that another group of the same name has replaced: that one belongs to
+    /// Forgets groups of ours that were replaced by a group of the same name: that one belongs to
     /// another manager, and ours gets another name when it is made again.
     pub(crate) fn see_replaced(
         &mut self,
@@ -265,7 +265,7 @@ impl Classes {
         Ok(name)
     }
 
-    /// Removes classes in which no program is. What can't be removed is used again.
+    /// Removes classes without programs. A class that can't be removed is used again.
     pub(crate) fn tidy(&mut self, mount: &mut Mount, programs: &Programs) {
         for at in (0..self.list.len()).rev() {
             let name = self.list[at].name.clone();
@@ -294,7 +294,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Gives a group the masks again that it had before a plan.
+    /// Restores the masks that a group had before a plan.
     pub(crate) fn masks_again(
         &mut self,
         tree: &Tree,
@@ -315,7 +315,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Gives our classes the masks that they are to have, if these are still possible.
+    /// Writes the planned masks of our classes again, if they are still possible.
     pub(crate) fn write_again(
         &mut self,
         mount: &mut Mount,
@@ -353,9 +353,9 @@ impl Classes {
         }
     }
 
-    /// From time to time, and `now` if another manager's group went, tries whether the classes have
-    /// come back by making one more than were available, and removing them again. Returns the cap
-    /// from then on; `None` if they have.
+    /// From time to time, and `now` if another manager's group was removed, tests whether more
+    /// classes are available by making one more, and removes it again. Returns the cap from then
+    /// on; `None` if there is none.
     pub(crate) fn try_for_more(
         &mut self,
         mount: &mut Mount,
@@ -398,7 +398,7 @@ mod tests {
         Limits::of_levels((0..).zip(levels))
     }
 
-    /// What changes beside our own write is somebody else's, even if it is seen with ours.
+    /// A change beside our own write was made by others, even if it is seen with ours.
     #[test]
     fn a_bandwidth_that_changes_while_we_write_another_is_somebody_elses() {
         let mut class = Class { limits: mb([100, 100]), ..Class::default() };
@@ -408,7 +408,7 @@ mod tests {
         assert!(class.set_lately);
     }
 
-    /// Hardware may take more ways than it is asked for; writing the same again changes nothing.
+    /// Hardware may set more ways than requested; writing the same mask again changes nothing.
     #[test]
     fn masks_that_hardware_rounds_are_in_force_until_others_are_wanted() {
         let key = ("L3", 0);

@@ -1,5 +1,5 @@
-//! What others are confined to: the programs in the root's group, and devices (`io_alloc_cbm`). It
-//! is written down before it is changed.
+//! Confines the programs in the root's group, and devices (`io_alloc_cbm`). Each change is recorded
+//! before it is made.
 
 use super::classes::{Class, Step};
 use crate::error::Error;
@@ -11,12 +11,12 @@ use crate::tree::Tree;
 use crate::tree::io_alloc::{self, IoMasks};
 use crate::tree::schemata::{Masks, masks, write_masks};
 
-/// The root's group, as far as others are confined in it.
+/// The root's group, as far as its programs are confined.
 #[derive(Debug, Default)]
 pub(crate) struct Root(Class);
 
 impl Root {
-    /// Gives the root's group the ways that others are confined to, if they are confined.
+    /// Confines the programs in the root's group to their ways, if the settings say so.
     pub(crate) fn confine(
         &mut self,
         mount: &mut Mount,
@@ -42,7 +42,7 @@ impl Root {
         done.push(Step::Masks(String::new(), before));
         let sides = found.survey.sides;
         if let Some(now) = write_masks(&mount.tree, sides, "", &known, &after, reason)? {
-            // What hardware took is ours as well, and is put back on exit.
+            // The masks that hardware set instead are ours as well, and are restored on exit.
             mount.state.record(|ledger| {
                 for of in &mut ledger.values {
                     let key = now.iter().find(|(key, _)| key.0 == of.line && key.1 == of.domain);
@@ -56,7 +56,7 @@ impl Root {
     }
 }
 
-/// The masks of the root's group, and what they are to be.
+/// The masks of the root's group now, and the ones to set.
 pub(crate) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks), Error> {
     let before = masks(tree, "", found.survey.sides)?.unwrap_or_default();
     let mut after = before.clone();
@@ -68,8 +68,8 @@ pub(crate) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks
     Ok((before, after))
 }
 
-/// Confines devices to fewer ways, if that is configured and they have a class of their own. What
-/// cannot be changed stays: no plan fails for it.
+/// Confines devices to fewer ways, if that is configured and they have a class of their own. A
+/// failure leaves them as they are, and does not make a plan fail.
 pub(crate) fn confine_io(mount: &mut Mount, found: &Findings, reason: &str) {
     if let Err(error) = try_to_confine_io(mount, found, reason) {
         tracing::warn!(target: "fairways::actuate", %error, "what devices fill was not confined");

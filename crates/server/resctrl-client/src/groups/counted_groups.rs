@@ -1,4 +1,4 @@
-//! Groups besides a program's own that count threads of it: those of others, and ours below them.
+//! Other groups that count threads of a program: those of others, and ours below them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::counts::events::AddedCounts;
 use crate::tree::mon_data::CountedPlace;
 use crate::tree::{Tree, monitor_in};
 
-/// A monitoring group of others that came along, and its counts.
+/// An adopted monitoring group of others, with its counts.
 #[derive(Debug, Default)]
 pub(crate) struct Adopted {
     /// Its name here.
@@ -16,8 +16,8 @@ pub(crate) struct Adopted {
     /// Its maker's name for it.
     pub(crate) theirs: String,
     pub(crate) counts: AddedCounts,
-    /// Threads in it at the last look that are none of the program's. A child is, until it is
-    /// listed.
+    /// Threads in it at the last look that do not belong to the program. A new child does not until
+    /// it is listed.
     pub(crate) strangers: BTreeSet<i32>,
 }
 
@@ -44,16 +44,16 @@ impl Adopted {
 pub(crate) struct StayingThreads {
     /// The path of that group: a class, or a monitoring group.
     pub(crate) theirs: String,
-    /// The name of our monitoring group in it; none where theirs is a monitoring group, which is
-    /// read.
+    /// The name of our monitoring group in it; `None` if theirs is a monitoring group, which is
+    /// read itself.
     pub(crate) ours: Option<String>,
     /// `st_ino` of the group that counts them.
     pub(crate) inode: u64,
     pub(crate) counts: AddedCounts,
     /// The threads, as last listed.
     pub(crate) threads: BTreeSet<i32>,
-    /// Threads in the group that counts them which were none of the program's when it was last
-    /// looked at. A child is, until it is listed.
+    /// Threads in the counting group that did not belong to the program at the last look. A new
+    /// child does not until it is listed.
     pub(crate) strangers: BTreeSet<i32>,
 }
 

@@ -1,4 +1,4 @@
-//! A MON group for each program, as far as monitoring ids suffice.
+//! A MON group for each program, as far as there are monitoring ids.
 
 use fairways_core::AppId;
 
@@ -12,8 +12,8 @@ use crate::settings::Settings;
 use crate::tree::monitor_in;
 
 impl Programs {
-    /// How many more programs can be monitored: the ids that are free, less one for each class that
-    /// may still be made, which needs one as well (`mkdir_rdt_prepare_rmid_alloc`).
+    /// How many more programs can be monitored: the number of free ids, less one for each class
+    /// that may still be made, as a class needs one, too (`mkdir_rdt_prepare_rmid_alloc`).
     pub(crate) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
         let survey = &found.survey;
         if survey.monitoring.is_none() {
@@ -38,7 +38,7 @@ impl Programs {
             return Ok(false);
         }
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
-        // A group of that name is left, and could not be removed yet.
+        // A group of that name is left that could not be removed yet.
         while mount.state.ledger.has_group(&program.name) {
             program.take_another_name();
         }
@@ -48,9 +48,9 @@ impl Programs {
         Ok(is_monitored)
     }
 
-    /// Monitors programs that are not monitored yet, as far as ids suffice: all have the same ids,
-    /// or those of a class its own. What the kernel refuses is tried again after pauses that grow,
-    /// and at once where a group has gone.
+    /// Monitors programs that are not monitored yet, as far as there are ids: either all programs
+    /// use the same ids, or each class has its own. After a refusal by the kernel it waits longer
+    /// each time, but tries at once when a group was removed.
     pub(crate) fn monitor_more(
         &mut self,
         mount: &mut Mount,
@@ -70,7 +70,7 @@ impl Programs {
         let mut is_refused = false;
         let mut full: Vec<String> = Vec::new();
         for app in waiting {
-            // That is no refusal.
+            // That is not a refusal.
             if self.free_monitors(found, &mount.settings) == 0 {
                 break;
             }
@@ -109,7 +109,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Finds which MON groups of ours are gone.
+    /// Finds the MON groups of ours that are gone.
     pub(crate) fn see_monitors(
         &mut self,
         mount: &mut Mount,
@@ -151,8 +151,8 @@ impl Programs {
     }
 }
 
-/// Makes a MON group in a class. Returns whether that was possible. One of that name in another
-/// class, which this one is to replace, stays in the ledger: its caller removes it.
+/// Makes a MON group in a class. Returns whether that was possible. If this one replaces a group of
+/// that name in another class, the old one stays in the ledger; the caller removes it.
 pub(crate) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
     let path = monitor_in(class, name);
     let made = MadeGroup { name: name.to_owned(), monitors: true, inode: None };

@@ -1,8 +1,8 @@
-//! What others have changed since the last report.
+//! Others' changes since the last report.
 
 use fairways_core::AppId;
 
-/// What is not as it was at the last look.
+/// The differences from the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Whether [`domains`](crate::Actuator::domains) has changed; a plan that was made before may
@@ -16,9 +16,9 @@ pub struct Changes {
     /// Our classes whose masks were changed from outside, or whose domain returned without them;
     /// they have been written again.
     pub rewritten: Vec<String>,
-    /// Whether limits changed in groups that our programs' threads came from, or somebody wrote a
-    /// bandwidth to a class of ours; classes have followed, and another plan may part programs that
-    /// differ now.
+    /// Whether limits changed in the groups that our programs' threads came from, or others wrote a
+    /// bandwidth to a class of ours. Our classes have followed; another plan may separate programs
+    /// whose limits now differ.
     pub limits: bool,
     /// Programs that are monitored from now on.
     pub monitored: Vec<AppId>,

@@ -30,13 +30,13 @@ pub(crate) struct Program {
     /// The CTRL_MON group that it is in; the root's is empty.
     pub(crate) class: String,
     pub(crate) monitored: bool,
-    /// How often its lines had to be counted from zero again, all or some.
+    /// How often its lines, or some of them, had to be counted from zero again.
     pub(crate) groups_before: u32,
-    /// How often another group has taken its MON group's place.
+    /// How often its MON group was replaced by another one.
     replaced: u32,
     events: Events,
-    /// The events of domains that could not be read when they were last read: the file can't be
-    /// opened, or has no number.
+    /// The events, by domain, that could not be read the last time: the file can't be opened, or
+    /// has no number.
     unreadable: BTreeSet<(&'static str, u32)>,
     /// Its counters of memory traffic, where they are assigned to groups.
     pub(crate) counters: HeldCounters,
@@ -44,16 +44,16 @@ pub(crate) struct Program {
     pub(crate) packages: PackageFiles,
     /// Monitoring groups of others that came along.
     pub(crate) adopted: Vec<Adopted>,
-    /// What counts its threads that stay in groups of others.
+    /// The groups that count its threads in groups of others.
     pub(crate) stays: Vec<StayingThreads>,
-    /// The bytes that groups counted which are not read any longer, by place.
+    /// The bytes counted by groups that are no longer read, by place.
     counted: BTreeMap<CountedPlace, u64>,
     /// Threads that were put into its group, as long as they are the program's.
     pub(crate) placed: BTreeSet<i32>,
-    /// Threads that were left in other managers' groups when they were last looked at.
+    /// Threads that stay in other managers' groups, as of the last look.
     pub(crate) others: BTreeMap<i32, String>,
-    /// Threads of its that nothing counts, as far as is known: as long as there is one, what is
-    /// counted of the others is not the program's.
+    /// Threads that no group counts, as far as known. While there are any, the counts of the other
+    /// threads are not the program's.
     pub(crate) uncounted: BTreeSet<i32>,
 }
 
@@ -80,25 +80,25 @@ impl Program {
         self.placed.contains(&thread) || self.others.contains_key(&thread)
     }
 
-    /// Its class is gone, and its tasks are in the root's group.
+    /// Records that its class is gone, and that its tasks are in the root's group.
     pub(crate) fn lost(&mut self) {
         self.class.clear();
         self.unmonitored();
         self.lose_placed();
     }
 
-    /// Its placed threads are elsewhere, and nothing counts them until they are found.
+    /// Records that its placed threads are elsewhere; no group counts them until they are found.
     pub(crate) fn lose_placed(&mut self) {
         let placed = std::mem::take(&mut self.placed);
         self.lose(placed);
     }
 
-    /// Nothing counts these threads of its now.
+    /// Records that no group counts these threads now.
     pub(crate) fn lose(&mut self, threads: impl IntoIterator<Item = i32>) {
         let before = self.uncounted.len();
         self.uncounted.extend(threads);
         if self.uncounted.len() > before {
-            // What they bring in meanwhile counts for another group.
+            // Until then, another group counts the lines that they bring in.
             self.groups_before += 1;
             self.distrust_windows();
         }
@@ -118,14 +118,14 @@ impl Program {
             && self.adopted.is_empty()
     }
 
-    /// Another MON group has its name.
+    /// Chooses another name, as another MON group has its present one.
     pub(crate) fn take_another_name(&mut self) {
         self.replaced += 1;
         let (first, _) = self.name.split_once('~').unwrap_or((&self.name, ""));
         self.name = format!("{first}~{}", self.replaced + 1);
     }
 
-    /// Its MON group is gone.
+    /// Records that its MON group is gone.
     pub(crate) fn unmonitored(&mut self) {
         self.monitored = false;
         self.groups_before += 1;
@@ -134,7 +134,7 @@ impl Program {
         self.events.restart();
     }
 
-    /// Closes the files of its groups, which are about to go.
+    /// Closes the files of its groups, which will be removed.
     pub(crate) fn close(&mut self) {
         self.packages.close();
         self.events.close();
@@ -158,8 +158,8 @@ impl Program {
         sum(0, [own].into_iter().chain(along).chain(staying))
     }
 
-    /// The bytes that it has moved through a place, with those of other groups since these were
-    /// first read.
+    /// The bytes that it has moved through a place, with those that other groups counted since they
+    /// were first read.
     pub(crate) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         if !self.is_counted() {
             return Reading::Unassigned;
@@ -171,18 +171,18 @@ impl Program {
             Reading::Value(0)
         };
         let mut is_interrupted = false;
-        // Where counters are assigned, no nodes share a cache.
+        // If counters are assigned, no nodes share a cache.
         if let Some(turn) = counters.held.get_mut(&place.cache) {
             turn.readings = turn.readings.saturating_add(1);
             if own == Reading::Unassigned && !events.has_resumed(place) {
-                // Somebody freed it.
+                // Another process freed it.
                 counters.held.remove(&place.cache);
                 is_interrupted = true;
             }
         }
         let along = adopted.iter_mut().map(|of| of.memory(tree, class, place));
         let staying = stays.iter_mut().map(|of| of.memory(tree, place));
-        // All are read, even if one is missing: each takes in its own gap.
+        // Reads all of them, even if one is missing: each has to notice its own gap.
         let others: Vec<Reading> = along.chain(staying).collect();
         let before = counted.get(&place).copied().unwrap_or(0);
         let bytes = sum(before, [own].into_iter().chain(others));
@@ -192,7 +192,7 @@ impl Program {
         bytes
     }
 
-    /// Notes how the last reading of an event went.
+    /// Records whether the last reading of an event succeeded.
     pub(crate) fn read(&mut self, event: &'static str, domain: u32, reading: Reading) {
         match reading {
             Reading::Error => _ = self.unreadable.insert((event, domain)),
@@ -205,18 +205,18 @@ impl Program {
         self.unreadable.iter().any(|(of, _)| *of == event)
     }
 
-    /// What is counted has changed everywhere: the windows under way have no whole counts.
+    /// Marks the open windows as incomplete everywhere, as the events have changed.
     pub(crate) fn distrust_windows(&mut self) {
         self.events.distrust();
         self.stays.iter_mut().for_each(|of| of.counts.distrust());
     }
 
-    /// Its counts in a domain have a gap: the window under way has no whole ones.
+    /// Records a gap in its counts in a domain: the open window is incomplete.
     pub(crate) fn interrupt(&mut self, domain: u32) {
         self.events.interrupt(CountedPlace { cache: domain, node: None });
     }
 
-    /// Keeps an adopted group's count when the group goes.
+    /// Adds up an adopted group's counts when the group leaves.
     pub(crate) fn let_go(&mut self, tree: &Tree, name: &str) {
         let Some(at) = self.adopted.iter().position(|of| of.name == name) else { return };
         let Adopted { name, counts, .. } = self.adopted.remove(at);
@@ -226,7 +226,7 @@ impl Program {
         self.keep_counts(counted);
     }
 
-    /// Keeps what a group has counted that is not read any longer.
+    /// Adds up the counts of a group that is no longer read.
     pub(crate) fn keep_counts(&mut self, counted: BTreeMap<CountedPlace, u64>) {
         for (place, bytes) in counted {
             let kept = self.counted.entry(place).or_default();
@@ -239,18 +239,18 @@ impl Program {
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
     pub(crate) by_id: BTreeMap<AppId, Program>,
-    /// How often counters of memory traffic were shared out.
+    /// How often counters of memory traffic were distributed.
     pub(crate) round: u64,
     /// Whether it was logged that counts are lost where groups can't be renamed.
     pub(crate) is_loss_logged: bool,
-    /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.
+    /// `st_ino` of monitoring groups of others that the kernel refused to move.
     pub(crate) unmovable: BTreeSet<u64>,
     /// The program whose threads were checked last.
     pub(crate) checked: Option<AppId>,
     /// When no monitoring group could be made below a class of others, by its `st_ino`.
     pub(crate) refused_below: BTreeMap<u64, Instant>,
-    /// Attempts to monitor programs that are not monitored, and how many groups there were at the
-    /// last look: where some have gone, ids may have become free.
+    /// Attempts to monitor the remaining programs, and the number of groups at the last look: if
+    /// some were removed, ids may have become free.
     pub(crate) monitoring: Backoff,
     pub(crate) ids_used: usize,
 }
@@ -286,7 +286,7 @@ impl Programs {
         self.monitored() + stays.filter(|stay| stay.ours.is_some()).count()
     }
 
-    /// Nothing counts these threads of a program now.
+    /// Records that no group counts these threads of a program now.
     pub(crate) fn lose(&mut self, app: AppId, threads: &[i32]) {
         if let Some(program) = self.by_id.get_mut(&app) {
             let lost = threads.iter().copied().filter(|&thread| !program.knows(thread));
@@ -300,7 +300,7 @@ impl Programs {
         self.by_id.values().any(|program| program.placed.contains(&thread))
     }
 
-    /// Whether a MON group of this name is a program's, or came along with one.
+    /// Whether a MON group of this name belongs to a program, or was adopted with one.
     pub(crate) fn have_group(&self, name: &str) -> bool {
         let is_it = |program: &Program| {
             let is_below = |stay: &StayingThreads| stay.ours.as_deref() == Some(name);
@@ -317,7 +317,7 @@ impl Programs {
         program.is_some_and(|program| program.adopted.iter().any(|of| of.name == name))
     }
 
-    /// Adds a line for each event that can't be read of some programs. Their counts are missing.
+    /// Adds a line for each event that can't be read for some programs. Their counts are missing.
     pub(crate) fn unreadable(&self, lines: &mut Vec<String>) {
         for event in [OCCUPANCY, COUNTED] {
             let programs = self.by_id.values().filter(|program| program.is_unreadable(event));
@@ -334,7 +334,7 @@ impl Programs {
         }
     }
 
-    /// The threads in groups that came along with a program.
+    /// The threads in groups that were adopted with a program.
     pub(crate) fn adopted_threads(&self, tree: &Tree, app: AppId) -> Result<HashSet<i32>, Error> {
         let mut threads = HashSet::new();
         let Some(program) = self.by_id.get(&app) else { return Ok(threads) };
@@ -348,7 +348,7 @@ impl Programs {
     pub(crate) fn count_packages(&mut self, mount: &Mount, events: &[String], names: &[String]) {
         for program in self.by_id.values_mut().filter(|program| program.monitored) {
             if !program.is_in_one_group() {
-                // What its own group counts meanwhile is not the program's.
+                // The counts of its own group are not the program's in the meantime.
                 program.packages.restart();
                 continue;
             }
@@ -363,9 +363,9 @@ impl Programs {
         program.map(|program| program.packages.counts()).unwrap_or_default()
     }
 
-    /// Puts back threads that the program gives up, if they are still in its group: into the group
-    /// that they were taken from, or the root's. The ledger keeps where threads came from that are
-    /// in another program's group.
+    /// Puts back threads that no longer belong to a program, if they are still in its group: into
+    /// the group that they came from, or the root's. The ledger keeps the origin of threads that
+    /// are in another program's group.
     pub(crate) fn release(
         &mut self,
         mount: &mut Mount,
@@ -380,7 +380,7 @@ impl Programs {
         let Some(program) = self.by_id.get(&app) else { return Ok(()) };
         let (group, monitored) = (program.group(), program.monitored);
         let proc = &mount.settings.proc;
-        // Nearly all have ended, and another thread may have the id.
+        // Nearly all of them have ended, and their ids may belong to other threads now.
         let ended = |task: &TakenThread| threads.contains(&task.thread) && !is_still(proc, task);
         if mount.state.ledger.tasks.iter().any(ended) {
             mount.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
@@ -398,7 +398,7 @@ impl Programs {
         let mut known = Vec::new();
         let mut free = Vec::new();
         for thread in alive {
-            // A class's own threads may be those of any program in it.
+            // Threads in the class itself may belong to any program in it.
             let is_here = inside.contains(&thread) && (monitored || !self.have_placed(thread));
             if !is_here {
                 known.extend((!self.have_placed(thread)).then_some(thread));
@@ -417,7 +417,7 @@ impl Programs {
         if !group.is_empty() {
             mount.tree.enter("", free, &mut Vec::new())?;
         }
-        // Another program that had the thread too may fetch it.
+        // Another program that had the thread, too, may fetch it.
         for program in self.by_id.values_mut() {
             let had: Vec<i32> =
                 known.iter().copied().filter(|thread| program.placed.remove(thread)).collect();

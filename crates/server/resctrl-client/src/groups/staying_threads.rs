@@ -1,12 +1,13 @@
-//! Threads that stay in groups of others are counted all the same, and no group of others changes:
+//! Counts threads that stay in groups of others, without changing these groups:
 //!
-//! - Those in a class's default monitoring go to a monitoring group of ours below that class: they
-//!   keep the class, and the class's own counts include those of the groups below it.
-//! - Those that others monitor stay where they are. Their group is read as long as it holds this
-//!   program's threads and nothing else.
+//! - Threads in a class's default monitoring are put into a monitoring group of ours below that
+//!   class. They keep the class, and the class's own counts include those of the groups below it.
 //!
-//! All others are not counted, nor are those that have a class by their CPUs; and as long as a
-//! program has one such thread, it has no counts: a part would pass for the whole.
+//! - Threads that others monitor stay in their monitoring group. It is read as long as it has only
+//!   threads of this program.
+//!
+//! All other threads are not counted, nor are those that have a class because of their CPUs. While
+//! a program has one such thread, it has no counts: they would be a part that looks like the whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -26,8 +27,8 @@ use crate::offer::findings::Findings;
 use crate::tree::{apart, monitor_in, of};
 
 impl Programs {
-    /// Has the threads of a program counted that stay with others, as far as possible, and notes
-    /// those that nothing counts. The caller has the lock.
+    /// Counts the threads of a program that stay with others, as far as possible, and records those
+    /// that no group counts. The caller has the lock.
     pub(crate) fn count_staying(
         &mut self,
         mount: &mut Mount,
@@ -62,8 +63,8 @@ impl Programs {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Reads another manager's monitoring group, if only these threads are in it, and it monitors
-    /// no CPUs. Returns those of them that are counted.
+    /// Reads another manager's monitoring group, if only these threads are in it, and it has no
+    /// CPUs. Returns the threads that are counted.
     fn read_theirs(
         &mut self,
         mount: &mut Mount,
@@ -94,7 +95,7 @@ impl Programs {
     }
 
     /// Puts those of these threads that are in another manager's class into a monitoring group of
-    /// ours below it. Returns those that it counts.
+    /// ours below it. Returns the threads that it counts.
     fn monitor_below(
         &mut self,
         mount: &mut Mount,
@@ -116,7 +117,8 @@ impl Programs {
         };
         let mut counted: BTreeSet<i32> = mount.tree.members(&group)?.into_iter().collect();
         counted.retain(|thread| here.contains(thread));
-        // Not by way of the class: the kernel refuses a thread that has left it meanwhile.
+        // Writes to the group and not to the class: the kernel then refuses a thread that has left
+        // the class.
         let tasks = of(&group, "tasks");
         for &thread in &here {
             if counted.contains(&thread) {
@@ -172,8 +174,8 @@ impl Programs {
         Ok(Some(group))
     }
 
-    /// Ends the counting where no thread of a program stays any longer, or where others' threads
-    /// are counted too: of a program whose threads were just listed. The caller has no lock.
+    /// Stops counting if no thread of a program stays any longer, or if others' threads are
+    /// counted, too. The program's threads were just listed. The caller has no lock.
     pub(crate) fn settle_staying(&mut self, mount: &mut Mount, app: AppId) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app).filter(|of| !of.stays.is_empty()) else {
             return Ok(());
@@ -195,8 +197,8 @@ impl Programs {
             if known.is_empty() {
                 continue;
             }
-            // Ours goes, with which the kernel gives its threads back to the class: a number
-            // written to the class might be of a thread that has left it. The next look counts the
+            // Removes our group; the kernel then returns its threads to the class. Writing their
+            // numbers to the class could move a thread that has left it. The next look counts the
             // rest.
             let threads = std::mem::take(&mut stay.threads);
             program.end_stay(mount, at);
@@ -205,8 +207,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Finds the groups that are gone which counted threads that stay with others, and the threads
-    /// that were moved out of them. The caller has the lock.
+    /// Finds the groups that counted staying threads and are gone, and the threads that were moved
+    /// out of such groups. The caller has the lock.
     pub(crate) fn see_staying(&mut self, mount: &mut Mount) -> Result<(), Error> {
         for program in self.by_id.values_mut() {
             for at in (0..program.stays.len()).rev() {
@@ -229,13 +231,14 @@ impl Programs {
     }
 }
 
-/// The programs that are checked in a look: every file of threads is a walk over all of the host's.
+/// The number of programs to check in a look: reading a file of threads walks over all threads of
+/// the host.
 const CHECKED: usize = 8;
 
 impl Programs {
-    /// Checks of a few programs, in turn, whether their threads are where they were put. Others may
-    /// have moved some to the root's group, or they are another program's, too: these stay there,
-    /// and nothing counts them.
+    /// Checks for a few programs, in turn, whether their threads are still where they were put.
+    /// Others may have moved them to the root's group, or they belong to another program, too. Such
+    /// threads stay there, and no group counts them.
     pub(crate) fn see_strays(&mut self, mount: &Mount) -> Result<(), Error> {
         let mut ids = self.ids();
         let next = ids.iter().position(|app| Some(*app) > self.checked).unwrap_or(0);
@@ -260,7 +263,7 @@ impl Programs {
 }
 
 impl Program {
-    /// What counts threads in a group of others is not read any longer, and removed if it is ours.
+    /// Stops reading the group that counts staying threads, and removes it if it is ours.
     fn end_stay(&mut self, mount: &mut Mount, at: usize) {
         let stay = self.stays.remove(at);
         // What it counted is not read any longer.

@@ -31,8 +31,8 @@ pub(crate) fn free_new_class(mount: &mut Mount, traffic: &CountedTraffic, class:
     }
 }
 
-/// Has the traffic of a new group of ours below another manager's class counted, if a counter is
-/// free, and no local traffic.
+/// Counts the total traffic of a new group of ours below another manager's class, if a counter is
+/// free, but not its local traffic.
 pub(crate) fn count_traffic_of(mount: &mut Mount, traffic: &CountedTraffic, group: &str) {
     if !are_assigned(traffic) {
         return;
@@ -59,8 +59,8 @@ fn note(mount: &mut Mount, path: &str, error: &Error) {
 }
 
 impl Programs {
-    /// Takes in which counters the kernel gave to a program's new group, and frees those of local
-    /// traffic.
+    /// Records the counters that the kernel assigned to a program's new group, and frees those of
+    /// local traffic.
     pub(crate) fn take_new_counters(
         &mut self,
         mount: &mut Mount,
@@ -94,9 +94,8 @@ impl Programs {
         }
     }
 
-    /// Gives free counters to programs that have none, and lets programs take turns where there are
-    /// too few: in the order in which they wait, then of their ids. `traffic` was just read, and is
-    /// kept true.
+    /// Assigns free counters to programs without one. If there are too few, programs take turns,
+    /// first by how long they wait, then by id. `traffic` was just read, and is updated.
     pub(crate) fn share_counters(&mut self, mount: &mut Mount, traffic: &mut CountedTraffic) {
         let free = traffic.counters.as_mut().and_then(|counters| counters.free.as_mut());
         let Some(free) = free else {
@@ -128,8 +127,7 @@ impl Programs {
         }
     }
 
-    /// The programs that wait for a counter of a domain, and those that have had theirs for long
-    /// enough.
+    /// The programs that wait for a counter of a domain, and those that have had one long enough.
     fn turns(&mut self, domain: u32) -> (Vec<AppId>, Vec<AppId>) {
         let (mut waiting, mut done) = (Vec::new(), Vec::new());
         for (&app, program) in self.by_id.iter_mut().filter(|(_, program)| program.monitored) {
@@ -170,7 +168,7 @@ impl Programs {
         }
     }
 
-    /// What is counted has changed: no window that is under way has whole counts.
+    /// Marks the open windows as incomplete, as the events have changed.
     pub(crate) fn distrust_windows(&mut self) {
         self.by_id.values_mut().for_each(Program::distrust_windows);
     }
@@ -183,7 +181,7 @@ impl Programs {
         let domains = each.iter().filter_map(|&(domain, all)| {
             let held = self.by_id.values().filter(|of| of.counters.held.contains_key(&domain));
             let used = held.count() as u64;
-            // Of a domain that came meanwhile, it is not known how many are free.
+            // For a domain that appeared since, the number of free counters is unknown.
             let &(_, free) = free.iter().find(|(of, _)| *of == domain)?;
             let others = u64::from(all).saturating_sub(used + u64::from(free));
             Some((domain, Ids { used, others, free: free.into() }))
@@ -191,7 +189,7 @@ impl Programs {
         domains.collect()
     }
 
-    /// Says what is missing of programs' traffic, or counted otherwise than by default.
+    /// Adds lines about programs' traffic that is missing or not counted as by default.
     pub(crate) fn traffic_warnings(&self, traffic: &CountedTraffic, lines: &mut Vec<String>) {
         let total = traffic.filtered.iter().filter(|of| of.event == COUNTED);
         lines.extend(

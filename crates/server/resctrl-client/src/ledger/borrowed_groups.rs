@@ -1,4 +1,4 @@
-//! Monitoring groups of others go back to where they were.
+//! Returns monitoring groups of others to where they were.
 
 use fairways_ledger::{Restored, Thing};
 use rustix::io::Errno;
@@ -7,11 +7,11 @@ use super::BorrowedGroup;
 use crate::error::Error;
 use crate::tree::{Tree, of};
 
-/// How many names are tried for a group that is to go back where another has its name.
+/// How many names are tried for a group whose own name is used by another one when it goes back.
 pub(crate) const NAMES: u32 = 100;
 
-/// Renames a group to its name in the root's group, or to a similar one where another has that.
-/// Returns the path.
+/// Renames a group to its name in the root's group, or to a similar one if that is in use. Returns
+/// the path.
 pub(crate) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, Error> {
     let mut path = format!("mon_groups/{theirs}");
     for number in 2.. {
@@ -29,8 +29,8 @@ pub(crate) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, 
     Ok(path)
 }
 
-/// Where a group that came along is, among these classes and the root's group; `None` if it is in
-/// none of them, or where its maker had it.
+/// Where an adopted group is, among these classes and the root's group; `None` if it is in none of
+/// them, or is where its maker had it.
 pub(crate) fn place<'a>(
     tree: &Tree,
     borrowed: &BorrowedGroup,
@@ -45,7 +45,7 @@ pub(crate) fn place<'a>(
     Ok(None)
 }
 
-/// Gives groups back. Returns those that could not be.
+/// Returns groups to their makers. Returns those that could not be returned.
 pub(crate) fn put_back<'a>(
     tree: &Tree,
     borrowed: &[BorrowedGroup],

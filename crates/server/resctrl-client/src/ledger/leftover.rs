@@ -1,4 +1,4 @@
-//! A class of ours that can't be removed, and no longer confines any program.
+//! Handles a class of ours that can't be removed and no longer confines any program.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -39,7 +39,7 @@ pub(crate) fn vacate(tree: &Tree, class: &str, ours: &BTreeSet<String>) -> Resul
     Ok(())
 }
 
-/// Lets a class fill what the root's group may, which is where its threads would be without it.
+/// Lets a class fill what the root's group may fill, as its threads would be there without it.
 pub(crate) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
     let read =
         |path: &str| Schemata::parse(&tree.read(path)?).map_err(|why| tree.misread(path, why));
@@ -56,7 +56,7 @@ pub(crate) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
     if !text.is_empty() {
         tree.write(&path, &text)?;
     }
-    // A line that is not known may be a limit that a program brought along.
+    // An unknown line may be a limit that a program had before.
     for line in root.unknown.iter().filter(|line| !now.unknown.contains(line)) {
         match tree.write(&path, &format!("{line}\n")) {
             Err(error) if !error.is_refused_value() => return Err(error),

@@ -1,4 +1,4 @@
-//! Changes, written down before they are made.
+//! Records changes before they are made.
 
 pub(crate) mod borrowed_groups;
 pub(crate) mod leftover;
@@ -19,11 +19,11 @@ const VERSION: u32 = 2;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ledger {
     version: u32,
-    /// `/proc/sys/kernel/random/boot_id`: another boot knows nothing of this.
+    /// `/proc/sys/kernel/random/boot_id`: after another boot, these changes no longer exist.
     pub(crate) boot: String,
     /// Where the mount was, for messages.
     pub(crate) root: String,
-    /// `st_dev` of the mount, which another one may have after it.
+    /// `st_dev` of the mount; a later mount may have the same.
     pub(crate) device: u64,
     /// `st_ino` of its `info`. Another mount may have the same, where kernfs numbers from the mount
     /// on. (The times of kernfs are those at which a file was looked up, as far as is known, and
@@ -39,19 +39,19 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// An empty one for this boot and mount.
+    /// An empty ledger for this boot and mount.
     pub(crate) fn new(boot: String, tree: &Tree, info: Option<u64>) -> Self {
         let (root, device) = (tree.root().display().to_string(), tree.device());
         Self { version: VERSION, boot, root, device, info, ..Self::default() }
     }
 
-    /// Whether it has a group of this name, which may be left from an earlier run: a new one gets
-    /// another.
+    /// Whether it has a group of this name, which may be left from an earlier run; a new group must
+    /// then have another name.
     pub(crate) fn has_group(&self, name: &str) -> bool {
         self.groups.iter().any(|made| made.name == name)
     }
 
-    /// Removes a group that is gone, and not another of its name.
+    /// Removes this group, which is gone, but no other group of its name.
     pub(crate) fn strike(&mut self, gone: &MadeGroup) {
         if let Some(at) = self.groups.iter().position(|made| made == gone) {
             self.groups.remove(at);
@@ -59,12 +59,12 @@ impl Ledger {
     }
 }
 
-/// A group: its name and its inode together say which.
+/// A group, identified by its name and its inode together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MadeGroup {
-    /// Its name. A MON group is where it is; two have one name while a program moves from one class
-    /// to another.
+    /// Its name; for a MON group, without its class. Two have the same name while a program moves
+    /// from one class to another.
     pub(crate) name: String,
     /// Whether it is a MON group.
     pub(crate) monitors: bool,
@@ -85,8 +85,8 @@ pub(crate) struct ChangedMask {
     pub(crate) ours: Vec<u32>,
 }
 
-/// Notes that this mask is written over `was`. What others wrote since the last time is what is to
-/// be restored.
+/// Records that this mask replaces `was`. If others have written to it since the last time, their
+/// mask is the one to restore.
 pub(crate) fn note_change(
     changes: &mut Vec<ChangedMask>,
     line: &str,

@@ -7,7 +7,7 @@ use crate::tally::Errors;
 use crate::tree::Tree;
 use crate::tree::lock::{Kept, Lock};
 
-/// What a change needs: it is written into the ledger before the files.
+/// What is needed for a change, which is recorded in the ledger before it is made.
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(crate) settings: Settings,
@@ -18,7 +18,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// The lock between managers, until it is dropped; none in a dry run.
+    /// Takes the lock between managers, until it is dropped; none in a dry run.
     pub(crate) fn lock(&self) -> Result<Option<Lock>, Error> {
         if self.settings.dry_run {
             return Ok(None);
@@ -26,9 +26,9 @@ impl Mount {
         Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse).map(Some)
     }
 
-    /// Removes a group of ours from the ledger: it is gone, or another has replaced it. Of several
-    /// with its name it is the one with this inode, or where that is not known the latest: those
-    /// that were left before stay.
+    /// Removes a group of ours that is gone, or was replaced, from the ledger. If several have its
+    /// name, removes the one with this inode, or the latest if that is not known; those of earlier
+    /// runs stay.
     pub(crate) fn strike_group(&mut self, name: &str, inode: Option<u64>) {
         self.state.note(|ledger| {
             let groups = &mut ledger.groups;
@@ -42,7 +42,7 @@ impl Mount {
         });
     }
 
-    /// Removes an adopted group from the ledger: it is gone, or back where it was.
+    /// Removes an adopted group that is gone, or back where it was, from the ledger.
     pub(crate) fn strike_borrowed(&mut self, name: &str) {
         self.state.note(|ledger| ledger.borrowed.retain(|of| of.name != name));
     }

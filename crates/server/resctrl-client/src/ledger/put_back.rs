@@ -1,4 +1,4 @@
-//! Putting back what was changed, as far as it is still as Fairways left it.
+//! Restores what was changed, as far as Fairways' changes are still in place.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use crate::tree::io_alloc::{self, IoMasks};
 use crate::tree::lock::{Kept, Lock};
 use crate::tree::{Tree, monitor_in, of};
 
-/// Restores what the ledger records. What could not be restored stays in it, and is tried again the
-/// next time. It can be broken off anywhere and done again: what is restored already is not ours
-/// any more.
+/// Restores what the ledger records. Whatever could not be restored stays in the ledger, and is
+/// tried again the next time. This can be interrupted and repeated at any point: what is already
+/// restored is no longer ours.
 pub(crate) fn put_back(
     tree: &Tree,
     state: &mut State,
@@ -30,7 +30,7 @@ pub(crate) fn put_back(
     let classes = classes.map(|made| made.name.as_str());
     failed.borrowed = borrowed_groups::put_back(tree, &ledger.borrowed, classes, &mut restored);
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
-    // A foreign group of that name is treated as any other, and its threads were moved by others.
+    // Another manager's group of that name is treated as any other; that manager moved its threads.
     let (replaced, known): (Vec<_>, Vec<_>) = groups
         .iter()
         .cloned()
@@ -41,10 +41,11 @@ pub(crate) fn put_back(
         }
     }
     failed.tasks = taken_threads::put_back(tree, &ledger.tasks, &known, settings, &mut restored);
-    // Where others monitor in a class it stays, and threads of MON groups that go would stay in it.
+    // A class in which others monitor stays, and would keep the threads of MON groups that are
+    // removed.
     let mut ours: BTreeSet<String> = known.iter().map(|(_, path)| path.clone()).collect();
     for (_, class) in known.iter().filter(|(made, _)| !made.monitors) {
-        // Where that could not be found out, it is one of ours by its name.
+        // If that could not be determined, its name says that it is ours.
         let unsure = failed.groups.iter().filter(|made| made.monitors);
         ours.extend(unsure.map(|made| monitor_in(class, &made.name)));
     }
@@ -62,7 +63,7 @@ pub(crate) fn put_back(
         restored.left.push((thing, "another group of that name is there".to_owned()));
     }
     let mut stay = Vec::new();
-    // MON groups first: a class takes those in it along.
+    // MON groups first: removing a class would remove those in it.
     for (made, path) in known.iter().rev() {
         let thing = Thing::Group(path.clone());
         match remove(tree, made, path) {
@@ -113,8 +114,8 @@ pub(crate) fn put_back(
     Ok(restored)
 }
 
-/// Notes what became of a mask: nothing if it is as it was, or why it was left. False if it has to
-/// be tried again.
+/// Records the outcome for a mask: nothing if it is restored, or why it was left. Returns false if
+/// it has to be tried again.
 fn is_done(restored: &mut Restored, thing: Thing, done: Result<Option<String>, Error>) -> bool {
     match done {
         Ok(None) => restored.done.push(thing),
@@ -131,7 +132,7 @@ fn is_done(restored: &mut Restored, thing: Thing, done: Result<Option<String>, E
 
 /// Reports groups with names like ours that no ledger knows.
 pub(crate) fn unknown(tree: &Tree, restored: &mut Restored) {
-    // If the classes can't be listed, what was to be restored is reported all the same.
+    // If the classes can't be listed, the rest is reported nevertheless.
     for name in tree.classes().unwrap_or_default() {
         let thing = Thing::Group(name.clone());
         let mut listed = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
@@ -141,15 +142,15 @@ pub(crate) fn unknown(tree: &Tree, restored: &mut Restored) {
     }
 }
 
-/// Whether it is not the group that was made. One that is gone is none.
+/// Whether the path has another group than the one that was made; false if it has none.
 pub(crate) fn is_another(tree: &Tree, made: &MadeGroup, path: &str) -> Result<bool, Error> {
     let now = tree.inode(path)?;
     Ok(made.inode.is_some() && now.is_some() && now != made.inode)
 }
 
-/// Removes a group, unless there are MON groups in it: those are returned.
+/// Removes a group, unless it contains MON groups, which are returned.
 fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Vec<String>, Error> {
-    // Those of ours are removed already, as far as they could be.
+    // Ours are removed already, as far as possible.
     let monitors =
         if made.monitors { Vec::new() } else { tree.directories(&of(path, "mon_groups"))? };
     if monitors.is_empty() {
@@ -158,8 +159,8 @@ fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Vec<String>, Erro
     Ok(monitors)
 }
 
-/// Where the groups are, classes first; those that are gone are left out. What can't be found out
-/// has failed.
+/// The paths of these groups, classes first; those that are gone are left out. If a path can't be
+/// determined, its group counts as failed.
 pub(crate) fn places(
     tree: &Tree,
     made: &[MadeGroup],
@@ -180,10 +181,10 @@ pub(crate) fn places(
     let (mut there, mut is_whole) = (Vec::new(), true);
     let mut own = BTreeSet::from([String::new()]);
     own.extend(places.iter().map(|(_, path)| path.clone()));
-    // What can't be listed may have any of them.
+    // A class that can't be listed may contain any of them.
     own.extend(failed.groups.iter().map(|made| made.name.clone()));
     let (mut above, mut of_others) = (own.clone(), Vec::new());
-    // Below the classes of others, too.
+    // Also below the classes of others.
     match tree.classes() {
         Ok(classes) => above.extend(classes),
         Err(error) => {
@@ -200,8 +201,8 @@ pub(crate) fn places(
             is_whole = false;
         }
     }
-    // Those that are known by their inodes first. What else has such a name is one whose inode was
-    // not written down yet, or has taken the place of one.
+    // First those with known inodes. Any other group of such a name is one whose inode was not
+    // recorded yet, or has replaced ours.
     for pass in 0..3 {
         rest.retain(|made| {
             let found = there.iter().position(|(name, _, inode)| {
@@ -218,7 +219,7 @@ pub(crate) fn places(
             !is_found
         });
     }
-    // Where all are found, whatever else is in classes of others is theirs.
+    // Once all are found, any other group in classes of others is theirs.
     if !rest.is_empty() {
         restored.failed.extend(of_others);
     }
@@ -228,7 +229,7 @@ pub(crate) fn places(
     places
 }
 
-/// Lists the MON groups in a directory that have the name of one of these: name, path and inode.
+/// Lists the MON groups in a directory whose names are among these: name, path and inode.
 fn list_named(
     tree: &Tree,
     below: &str,
@@ -246,7 +247,7 @@ fn list_named(
     Ok(())
 }
 
-/// One of the root's masks now; `None` where there is no such domain.
+/// The present value of one of the root's masks; `None` if there is no such domain.
 pub(crate) fn read_mask(tree: &Tree, value: &ChangedMask) -> Result<Option<WayMask>, Error> {
     let text = tree.read("schemata")?;
     let schemata = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
@@ -256,8 +257,8 @@ pub(crate) fn read_mask(tree: &Tree, value: &ChangedMask) -> Result<Option<WayMa
     }
 }
 
-/// Writes one of the root's masks back, if it is still one of ours. Returns why it was not written,
-/// if so; that is empty where the mask is as it was.
+/// Restores one of the root's masks, if its value is still one of ours. Returns why not, if so; an
+/// empty reason means that it has its old value already.
 fn mask(tree: &Tree, value: &ChangedMask) -> Result<Option<String>, Error> {
     let ChangedMask { line, domain, before, ours } = value;
     let Some(now) = read_mask(tree, value)? else {
@@ -275,8 +276,8 @@ fn mask(tree: &Tree, value: &ChangedMask) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// Gives devices back what they filled, if it is still as Fairways left it. Returns why it was not
-/// given back, if so; that is empty where it is as it was.
+/// Restores the ways that devices may fill, if Fairways' value is still in place. Returns why not,
+/// if so; an empty reason means that they have their old value already.
 fn io_mask(tree: &Tree, change: &ChangedMask) -> Result<Option<String>, Error> {
     let ChangedMask { line, domain, before, ours } = change;
     let now = io_alloc::read(tree, line)?.and_then(|masks| masks.get(domain).copied());

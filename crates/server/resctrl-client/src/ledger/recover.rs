@@ -1,4 +1,4 @@
-//! Which ledger is for this mount.
+//! Finds out which ledger belongs to this mount.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::tree::{Tree, io_alloc};
 
-/// Restores what a killed fairways has left (`fairways restore`). What belongs to another boot or
-/// another mount is not there any more; its ledger is put aside. One that can't be read is kept,
-/// and listed among what failed.
+/// Restores what a killed fairways left (`fairways restore`). Changes of another boot or another
+/// mount no longer exist; their ledger is put aside. A ledger that can't be read is kept, and
+/// listed among the failures.
 ///
 /// # Errors
 /// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger is
@@ -25,7 +25,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     let mut restored = match (Tree::open(&settings.root), found.ledger) {
         (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
         (Err(_), None) => Restored::default(),
-        // A machine without resctrl may have had it before it was started again.
+        // A machine without resctrl may have had it before it was rebooted.
         (Err(_), Some(ledger)) if ledger.boot != boot(&settings.boot_id)? => {
             state.put_aside(OTHER_BOOT)?;
             Restored::default()
@@ -36,7 +36,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     Ok(restored)
 }
 
-/// Restores what a ledger records, and begins a new one.
+/// Restores what a ledger records, and begins a new ledger.
 pub(crate) fn recover(
     tree: &Tree,
     state: &mut State,
@@ -72,22 +72,22 @@ pub(crate) fn recover(
     Ok(restored)
 }
 
-/// Whether a ledger's mount exists, but is not the one that was opened.
+/// Whether a ledger's mount exists, but is not the opened one.
 fn is_mounted_elsewhere(tree: &Tree, ledger: &Ledger, settings: &Settings) -> bool {
     ledger.device != tree.device() && is_mounted_anywhere(&settings.proc, ledger.device)
 }
 
-/// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where the
-/// mounts can't be listed, it may be.
+/// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3); true if
+/// the mounts can't be listed.
 pub(crate) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
     let Ok(mounts) = mounts::all(proc) else { return true };
     let number = format!("{}:{}", major(device), minor(device));
     mounts.iter().any(|mount| mount.device == number)
 }
 
-/// Whether anything that a ledger records is there: another mount may have the numbers of the one
-/// before, but not its groups, nor the root's masks. What can't be read is taken to be there; and
-/// where no group was made yet, or all were removed, nothing is known.
+/// Whether anything that a ledger records exists here. Another mount may have the numbers of the
+/// earlier one, but not its groups, nor the root's masks. What can't be read counts as existing. If
+/// no group was made yet, or all were removed, it is not known.
 fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
     if ledger.groups.iter().all(|made| made.inode.is_none()) {
         return true;

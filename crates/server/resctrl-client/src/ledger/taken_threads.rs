@@ -1,4 +1,4 @@
-//! Threads that were taken from others, and are put back.
+//! Threads that were taken from others' groups, and are put back.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::tree::{Tree, apart};
 
-/// The longest line of parents that is followed.
+/// The longest chain of parents that is followed.
 const GENERATIONS: usize = 64;
 
 impl Mount {
-    /// Writes down where threads are taken from.
+    /// Records the groups from which threads are taken.
     pub(crate) fn take(
         &mut self,
         threads: &[i32],
@@ -34,8 +34,8 @@ impl Mount {
         self.write_down(taken)
     }
 
-    /// Writes down where threads would be that were born in a program's group, as children of taken
-    /// ones.
+    /// Records where threads that were born in a program's group, as children of taken ones, would
+    /// be otherwise.
     pub(crate) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
         let taken = &self.state.ledger.tasks;
         if taken.is_empty() || group.is_empty() {
@@ -65,7 +65,7 @@ impl Mount {
     }
 }
 
-/// Puts threads back that are still in groups of ours. Returns those that could not be.
+/// Puts back threads that are still in groups of ours; returns those that could not be put back.
 pub(crate) fn put_back(
     tree: &Tree,
     taken: &[TakenThread],
@@ -109,24 +109,24 @@ pub(crate) fn put_back(
     failed
 }
 
-/// Where a thread is that was taken.
+/// Where a taken thread is now.
 enum Whereabouts {
-    /// Where it was.
+    /// In its original group.
     There,
-    /// Where we put it.
+    /// In a group of ours.
     Ours,
-    /// Where others put it.
+    /// Where others have moved it.
     Elsewhere,
 }
 
-/// Where a taken thread is now, if `ours` are the threads in our groups.
+/// Where a taken thread is now; `ours` are the threads in our groups.
 fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<Whereabouts, Error> {
     if ours.contains(&task.thread) {
         return Ok(Whereabouts::Ours);
     }
     let is_in = |group: &str| tree.members(group).map(|inside| inside.contains(&task.thread));
-    // In the class of that group, it was half put back. A program that can't be monitored and has
-    // no place is in the root's group.
+    // If it is in the class of its original group, it was put back only halfway. A program that
+    // can't be monitored and has no place is in the root's group.
     let (class, _) = apart(&task.group);
     if is_in(&task.group)? {
         Ok(Whereabouts::There)
@@ -137,7 +137,7 @@ fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<W
     }
 }
 
-/// Puts a thread back into the group that it was taken from. Returns whether that still exists.
+/// Puts a thread back into its original group; returns whether that still exists.
 pub(crate) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
     if tree.find(&task.group)? != Some(task.inode) {
         return Ok(false);
@@ -151,9 +151,9 @@ pub(crate) fn is_still(proc: &Path, task: &TakenThread) -> bool {
     started(proc, task.thread) == Some(task.started)
 }
 
-/// Where a thread that was born `inside` our groups would be if its parents had not been taken: in
-/// the group that they left, its thread group's first, since a new thread or process is in the
-/// group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
+/// The group in which a thread born `inside` our groups would be if its parents had not been taken:
+/// the group that they left, first that of its thread group, as a new thread or process starts in
+/// its maker's group (resctrl.rst, "Resource alloc and monitor groups").
 pub(crate) fn inherited(
     proc: &Path,
     thread: i32,

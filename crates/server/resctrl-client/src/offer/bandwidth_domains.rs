@@ -1,9 +1,9 @@
-//! Which domain of memory bandwidth (`MB`) is which cache's.
+//! Which domain of memory bandwidth (`MB`) belongs to which cache.
 //!
-//! On x86 the ids of both are the caches' (resctrl.rst, "MB"), and so they are with Arm's MPAM in
-//! Linux itself (drivers/resctrl/mpam_resctrl.c). Other kernels for MPAM number `MB`'s domains by
-//! NUMA node. A node's number is not a cache's id: with one for the other, another socket's memory
-//! would be limited. What two ids have in common is their CPUs.
+//! On x86 both have the ids of the caches (resctrl.rst, "MB"), and so it is with Arm's MPAM in
+//! Linux itself (drivers/resctrl/mpam_resctrl.c). Other kernels for MPAM number the domains of `MB`
+//! by NUMA node. A node's number is not a cache's id: confusing them would limit another socket's
+//! memory. The CPUs show which ids belong together.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,13 +12,12 @@ use fairways_core::CpuSet;
 use fairways_linux::topology::{Topology, describes, nodes};
 use fairways_resctrl::language::{Cache, Schemata};
 
-/// The domain of `MB` that each L3 has, by the cache's id; none for a cache of which it is not
-/// certain.
+/// The domain of `MB` for each L3, by the cache's id; caches without a certain domain are left out.
 ///
-/// Where the ids of `MB`'s domains are the caches', they are taken for these, except with MPAM if
-/// there are nodes of all these numbers, too: then each cache's node of the same number must have
-/// its CPUs. Where they are not the caches' ids, the cache's domain is the node that has the same
-/// CPUs. `resctrl` is the mount, and `topology` the CPUs of its L3 caches.
+/// If the domains of `MB` have the ids of the caches, they belong to these. With MPAM, if there are
+/// also nodes of all these numbers, each cache's node of the same number must have its CPUs. If
+/// they have other ids, a cache's domain is the node with the same CPUs. `resctrl` is the mount,
+/// and `topology` has the CPUs of its L3 caches.
 #[must_use]
 pub fn bandwidth_domains(
     schemata: &Schemata,
@@ -40,7 +39,7 @@ pub fn bandwidth_domains(
     matched(&caches, &domains, &nodes)
 }
 
-/// The same for caches with these CPUs, and nodes.
+/// Like [`bandwidth_domains`], for caches with these CPUs, and these nodes.
 fn matched(
     caches: &[(u32, CpuSet)],
     domains: &[u32],
@@ -60,7 +59,7 @@ fn matched(
     found
 }
 
-/// Whether a node has these CPUs, which are some.
+/// Whether a node has exactly these CPUs, and there are any.
 fn has_cpus(nodes: &BTreeMap<u32, CpuSet>, node: u32, cpus: &CpuSet) -> bool {
     !cpus.is_empty() && nodes.get(&node).is_some_and(|of_node| of_node == cpus)
 }
@@ -71,7 +70,7 @@ fn ids(schemata: &Schemata, resource: &str) -> Vec<u32> {
     domains.map(|&(id, _)| id).collect()
 }
 
-/// A line for caches, by their ids, whose domain of `MB` is not certain; `None` if there is none.
+/// A line about caches, by their ids, without a certain domain of `MB`; `None` if there are none.
 #[must_use]
 pub fn without_domain(schemata: &Schemata, of: &BTreeMap<u32, u32>, cache: &str) -> Option<String> {
     let domains = ids(schemata, "MB");
@@ -121,7 +120,7 @@ mod tests {
         }
     }
 
-    /// A cache whose CPUs are not known is no node without CPUs.
+    /// A cache whose CPUs are not known does not match a node without CPUs.
     #[test]
     fn nothing_is_like_nothing() {
         let nodes = BTreeMap::from([(0, CpuSet::new())]);

@@ -1,5 +1,5 @@
-//! What other managers leave: the one rule that decides whether anything can be given out. The
-//! daemon asks it in every mode, and so does the doctor.
+//! What other managers leave: the only rule that decides whether ways can be assigned. The daemon
+//! uses it in every mode, and the doctor uses it, too.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use super::foreign::Foreign;
 use super::ways::{Offer, Rules, highest, is_contiguous, offer};
 use crate::settings::Settings;
 
-/// A host's cache, and what others have of it.
+/// A host's cache, and the parts that others use.
 #[derive(Clone, Debug)]
 pub struct Claims<'a> {
-    /// The cache whose ways are given out; with CDP, its data.
+    /// The cache whose ways are assigned; with CDP, its data.
     pub cache: &'a Cache,
     /// Resctrl's ids of the caches on line.
     pub domains: Vec<u32>,
     /// Classes of service that every resource has (`closid_init`), the root's among them.
     pub closids: u32,
-    /// What devices fill, by domain, where they have a class of their own.
+    /// The ways that devices fill, by domain, if they have a class of their own.
     pub io: Option<&'a BTreeMap<u32, WayMask>>,
     /// Other managers' groups.
     pub groups: &'a [Foreign],
 }
 
 impl Claims<'_> {
-    /// Why nothing can be given out in some domains, or in any, and who has it; `None` if something
-    /// can in each.
+    /// Why no ways can be assigned in some domains, or in all, and who uses them; `None` if there
+    /// are free ways in each domain.
     #[must_use]
     pub fn lack(&self, settings: &Settings) -> Option<String> {
         let mut full = self.domains.clone();
@@ -61,14 +61,14 @@ impl Claims<'_> {
         ))
     }
 
-    /// Whether nothing can be given out in any domain.
+    /// Whether there are no free ways in any domain.
     #[must_use]
     pub fn leave_nothing(&self, settings: &Settings) -> bool {
         self.domains.iter().all(|&domain| self.free(settings, domain).is_none())
     }
 
-    /// What an administrator can do where something is [lacking](Self::lack), and what works as it
-    /// is.
+    /// What an administrator can do if something is [lacking](Self::lack), and what works without
+    /// that.
     #[must_use]
     pub fn remedy(&self, settings: &Settings) -> String {
         let mut remedies = vec!["remove a group that is not needed"];
@@ -105,7 +105,7 @@ impl Claims<'_> {
         self.closids.saturating_sub(1 + u32::from(self.io.is_some()))
     }
 
-    /// What can be given out in a domain, if anything.
+    /// What a domain offers, if it has free ways.
     pub(crate) fn free(&self, settings: &Settings, domain: u32) -> Option<Offer> {
         if self.classes() == 0 {
             return None;
@@ -113,8 +113,8 @@ impl Claims<'_> {
         offer(&self.rules(settings, domain), self.reserved(settings, domain))
     }
 
-    /// What a policy is shown of a domain of which nothing can be given out: the ways that it could
-    /// give out without other managers.
+    /// What a policy is shown of a domain without free ways: the ways that it could assign if there
+    /// were no other managers.
     pub(crate) fn shown(&self, settings: &Settings, domain: u32) -> Offer {
         let rules = Rules { confined: None, ..self.rules(settings, domain) };
         let ways = offer(&rules, WayMask::default()).map_or(self.cache.mask, |of| of.ways);
@@ -132,7 +132,7 @@ impl Claims<'_> {
     }
 
     /// The ways that others have in a domain: those of groups that do not have the whole cache, or
-    /// have it exclusively. The kernel lets no other group have exclusive ways, used or not.
+    /// have it exclusively. The kernel gives exclusive ways to no other group, whether used or not.
     fn reserved(&self, settings: &Settings, domain: u32) -> WayMask {
         let full = self.cache.mask.bits();
         let held = self.groups.iter().filter_map(|group| {
@@ -143,8 +143,8 @@ impl Claims<'_> {
         WayMask::from_bits(held.fold(0, |all, mask| all | mask))
     }
 
-    /// The ways of a domain that are left to hardware other than CPUs: with those that devices
-    /// fill, or will once they are confined.
+    /// The ways of a domain that are left to hardware other than CPUs, including those that devices
+    /// fill, or will fill once they are confined.
     fn avoided(&self, settings: &Settings, domain: u32) -> WayMask {
         if settings.use_shareable {
             return WayMask::default();
@@ -180,7 +180,7 @@ mod tests {
         Foreign { is_idle, ..Foreign::new(name, &schemata, Some(mode)) }
     }
 
-    /// Checks the ways that are free in each of two domains under these settings; 0: none.
+    /// Checks which ways are free in each of two domains under these settings; 0: none.
     fn free(groups: &[Foreign], settings: &Settings, expected: [u32; 2]) {
         let cache = cache();
         let claims = Claims { cache: &cache, domains: vec![0, 1], closids: 8, io: None, groups };
@@ -216,7 +216,7 @@ mod tests {
         free(&all_idle, &taking, [0x1ff, 0x1ff]);
         free(&partitioned([false, true, false], Mode::Shareable), &taking, [0x1c0, 0x1c0]);
         free(&partitioned([false; 3], Mode::Shareable), &taking, [0, 0]);
-        // The kernel lets nobody else have them.
+        // The kernel gives them to no other group.
         free(&partitioned([true; 3], Mode::Exclusive), &taking, [0, 0]);
         free(&partitioned([true; 3], Mode::PseudoLocked), &taking, [0, 0]);
         let halves = [group("a", "0=7ff;1=f", Mode::Shareable, false)];
@@ -247,12 +247,12 @@ mod tests {
         let lack = few.lack(&usual).unwrap();
         assert!(lack.starts_with("no class of service is free of 2; "), "{lack}");
         assert!(!few.remedy(&usual).contains("--take-over"), "a group keeps its class");
-        // What is shown to a policy that gives nothing out.
+        // What a policy is shown if no ways can be assigned.
         let shown = claims.shown(&usual, 0);
         assert_eq!((shown.ways.bits(), shown.is_free), (0x1ff, false));
     }
 
-    /// Others are not in the way: the ways for the root's programs are.
+    /// Not others, but the ways of the root's programs are in the way.
     #[test]
     fn ways_that_confined_programs_would_have_are_named() {
         let cache = cache();

@@ -13,8 +13,8 @@ use crate::settings::Settings;
 use crate::tree::mon_data::DividedCache;
 use crate::tree::{Tree, of};
 
-/// A cache, or a NUMA node's part of it, and what policies may give out of it. It is an L3, or an
-/// L2 where no ways of an L3 can be given out.
+/// A cache, or a NUMA node's part of it, with what policies may assign of it. It is an L3, or an L2
+/// if no ways of an L3 can be assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Resctrl's id of it; ids may skip numbers. Of a node, its number.
@@ -23,14 +23,14 @@ pub struct Domain {
     pub cache_id: u32,
     /// The NUMA node, where several share the cache and each is a domain (sub-NUMA clusters).
     pub node: Option<u32>,
-    /// What is offered: the ways and the classes of service that no other manager has, less the
+    /// What is offered: the ways and the classes of service that no other manager uses, without the
     /// root's class.
     pub llc: Llc,
     /// How memory bandwidth can be limited, if it can.
     pub bandwidth: Option<BandwidthLever>,
-    /// All ways of the cache, given out or not (`cbm_mask`).
+    /// All ways of the cache, offered or not (`cbm_mask`).
     pub cache: WayMask,
-    /// Bytes of one way, of a node its part of them; 0 where resctrl is not asked.
+    /// Bytes of one way, for a node its part of them; 0 if resctrl is not used.
     pub way_bytes: u64,
     /// The bit of each offered way in resctrl's masks: offered way `i` is bit `ways[i]`.
     pub ways: Vec<u32>,
@@ -40,7 +40,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// What policies can set.
+    /// The levers that policies can set.
     #[must_use]
     pub const fn levers(&self) -> Levers {
         Levers { llc: self.llc, bandwidth: self.bandwidth }
@@ -53,9 +53,9 @@ impl Domain {
         WayMask::from_bits(bits.fold(0, |bits, (_, &way)| bits | 1 << way))
     }
 
-    /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
-    /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode"). Each has its
-    /// part of the memory channels, too.
+    /// The domains of the nodes that share this cache. Each bit of a mask stands for a part of each
+    /// node's cache, of the same size in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode"). Each
+    /// node also has its part of the memory channels.
     pub(crate) fn by_node(&self, shared: &[DividedCache]) -> Vec<Self> {
         let Some(shared) = shared.iter().find(|shared| shared.cache == self.id) else {
             return vec![self.clone()];
@@ -74,7 +74,7 @@ impl Domain {
         domains
     }
 
-    /// Resctrl's mask as a mask of offered ways, without what is not offered.
+    /// Resctrl's mask as a mask of offered ways; other ways are dropped.
     #[must_use]
     pub fn offered(&self, mask: WayMask) -> WayMask {
         let bits = (0_u32..).zip(&self.ways).filter(|&(_, &way)| mask.contains(way));
@@ -82,16 +82,16 @@ impl Domain {
     }
 }
 
-/// No more classes than these are available.
+/// A limit on the classes that are available.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cap {
-    /// Their number, besides the root's and others', which plans are for: at least one.
+    /// The classes that plans may use, besides the root's and others': at least one.
     pub(crate) classes: u32,
     /// How many could be made.
     pub(crate) held: u32,
-    /// What the next one lacked.
+    /// What the next class lacked.
     pub(crate) lacks: Scarce,
-    /// When that was last found.
+    /// When this was last observed.
     pub(crate) found: Instant,
 }
 
@@ -100,13 +100,13 @@ pub(crate) struct Cap {
 pub(crate) struct Offers {
     /// By domain.
     pub(crate) of: BTreeMap<u32, Offer>,
-    /// Classes of service besides the root's and others'; 0 only where nothing is to be given out.
+    /// Classes of service besides the root's and others'; 0 only if nothing is to be assigned.
     pub(crate) classes: u32,
-    /// As many by resctrl's own count.
+    /// The same, by resctrl's own count.
     pub(crate) counted: u32,
-    /// As many as policies are shown.
+    /// The same, as shown to policies.
     shown: u32,
-    /// Why nothing can be given out in some domains, if that is so.
+    /// Why no ways can be assigned in some domains, if so.
     pub(crate) lack: Option<String>,
     contiguous: bool,
     min_bits: u32,
@@ -115,8 +115,8 @@ pub(crate) struct Offers {
 }
 
 impl Offers {
-    /// What the survey leaves; an error that names the other managers if that is nothing, unless
-    /// nothing is to be given out. At most `most` classes are offered.
+    /// What the survey leaves. If that is nothing, an error names the other managers, unless
+    /// nothing is to be assigned. At most `most` classes are offered.
     pub(crate) fn find(
         survey: &Survey,
         settings: &Settings,
@@ -150,12 +150,12 @@ impl Offers {
         Ok(Self { of, classes, counted, shown, lack, contiguous, min_bits, bandwidth })
     }
 
-    /// Whether ways of a domain can be given out. Otherwise its programs are only watched.
+    /// Whether ways of a domain can be assigned. Otherwise its programs are only watched.
     pub(crate) fn are_free(&self, domain: u32) -> bool {
         self.of.get(&domain).is_some_and(|offer| offer.is_free)
     }
 
-    /// The domains as classes need to know them, where anything can be given out.
+    /// The domains in the form that classes need, if any ways can be assigned.
     pub(crate) fn rooms(&self) -> BTreeMap<u32, Room> {
         let Self { contiguous, min_bits, .. } = *self;
         let rooms = self.of.iter().filter(|(_, offer)| offer.is_free).map(|(&id, offer)| {

@@ -22,7 +22,7 @@ pub(crate) struct Findings {
     pub(crate) survey: Survey,
     pub(crate) topology: Topology,
     pub(crate) offers: Offers,
-    /// The cap, where fewer classes are available than counted.
+    /// The cap, if fewer classes are available than resctrl counts.
     pub(crate) cap: Option<Cap>,
     pub(crate) domains: Vec<Domain>,
     /// The caches that several NUMA nodes share.
@@ -60,8 +60,7 @@ impl Findings {
         Ok(found)
     }
 
-    /// Logs the lines of `schemata` of which something is not known, if the survey `before` did not
-    /// have them.
+    /// Logs lines of `schemata` that are not fully known, unless the survey `before` had them.
     fn say_odd_lines(&self, before: Option<(BTreeSet<String>, Option<String>)>) {
         let (unknown, without) = (self.survey.unknown_resources(), self.without_bandwidth());
         let (unknown_before, without_before) = before.unwrap_or_default();
@@ -91,7 +90,7 @@ impl Findings {
         self.topology.refresh(&settings.sysfs);
     }
 
-    /// Replaces the survey by a newer one. Returns whether the domains have changed.
+    /// Replaces the survey by a newer one; returns whether the domains have changed.
     pub(crate) fn renew(
         &mut self,
         survey: Survey,
@@ -129,8 +128,8 @@ impl Findings {
         have_changed
     }
 
-    /// A plan's class could not be made while `held` of ours existed: from now on, plans are for
-    /// that many.
+    /// Records that no class could be made for a plan while `held` of ours existed: from now on,
+    /// plans use that many.
     pub(crate) fn set_cap(&mut self, held: usize, lacks: Scarce) {
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let classes = held.max(1);
@@ -141,15 +140,16 @@ impl Findings {
         self.cap = Some(Cap { classes, held, lacks, found: Instant::now() });
     }
 
-    /// The nodes that share a place's cache; none where it is a node's, or no nodes share it.
+    /// The nodes that share a place's cache; none if the place is a node, or no nodes share the
+    /// cache.
     pub(crate) fn nodes_of(&self, place: CountedPlace) -> &[(u32, CpuSet)] {
         let of_cache =
             self.shared.iter().find(|of| of.cache == place.cache && place.node.is_none());
         of_cache.map_or(&[], |of| &of.nodes)
     }
 
-    /// The CPUs of each node that shares a cache; none if those of a node are not known, or a cache
-    /// is not shared.
+    /// The CPUs of each node that shares a cache; none if no cache is shared, or the CPUs of a node
+    /// are not known.
     pub(crate) fn node_cpus(&self) -> Vec<CpuSet> {
         let nodes = self.shared.iter().flat_map(|shared| &shared.nodes);
         let nodes: Vec<CpuSet> = nodes.map(|(_, cpus)| cpus.clone()).collect();
@@ -160,7 +160,7 @@ impl Findings {
         if are_known { nodes } else { Vec::new() }
     }
 
-    /// Where the events of a domain are counted, if they are: those of an L3.
+    /// Where the events of a domain are counted, if it is an L3.
     pub(crate) fn counted(&self, domain: u32) -> Option<CountedPlace> {
         let known = self.domain(domain);
         let place = known.map_or(CountedPlace { cache: domain, node: None }, |known| {
@@ -169,7 +169,7 @@ impl Findings {
         (self.survey.level() == 3).then_some(place)
     }
 
-    /// The id of the cache that a domain is, or is part of; `None` for a node that is gone.
+    /// The id of the cache that a domain is, or belongs to; `None` for a node that is gone.
     pub(crate) fn cache_of(&self, domain: u32) -> Option<u32> {
         let known = self.domain(domain).map(|domain| domain.cache_id);
         known.or((!self.by_node).then_some(domain))

@@ -21,16 +21,15 @@ pub struct Foreign {
     pub(crate) masks: BTreeMap<u32, WayMask>,
     /// Whether no other group may fill them: its mode is not `shareable`.
     pub(crate) exclusive: bool,
-    /// Whether no thread is limited by it but those that are to be taken over: it has no others,
-    /// and no CPUs. Known only where threads are taken over.
+    /// Whether it limits no threads except those to be taken over: it has no other threads and no
+    /// CPUs. Known only if threads are taken over.
     pub(crate) is_idle: bool,
     /// All of its `schemata`.
     pub(crate) schemata: Schemata,
 }
 
 impl Foreign {
-    /// A group with this `schemata`, whose `mode` is `None` where it is not known. It is taken to
-    /// be in use.
+    /// A group with this `schemata`; `mode` is `None` if unknown. It counts as in use.
     #[must_use]
     pub fn new(name: &str, schemata: &Schemata, mode: Option<Mode>) -> Self {
         let mut sides = SIDES.into_iter();
@@ -68,8 +67,8 @@ pub(crate) struct Groups {
     pub(crate) ours: BTreeSet<String>,
 }
 
-/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out. With
-/// `taken`, threads that are to be taken over, it is found out which groups are idle.
+/// Finds groups, and whether they are `ours`. A group that is removed meanwhile is left out. With
+/// `taken`, the threads to be taken over, also finds which groups are idle.
 pub(crate) fn groups(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
@@ -105,8 +104,8 @@ fn is_idle(tree: &Tree, group: &str, taken: &BTreeSet<i32>) -> Result<bool, Erro
     Ok(listed(&cpus).is_empty() && threads.iter().all(|thread| taken.contains(thread)))
 }
 
-/// The threads in groups that are not `ours`, each with the group's path: the MON group's, where it
-/// is in one. Groups are listed again: one that came since the last look counts.
+/// The threads in groups that are not `ours`, each with the path of its group, or of its MON group.
+/// Groups are listed again, as one may have appeared since the last look.
 pub(crate) fn residents(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
@@ -118,8 +117,8 @@ pub(crate) fn residents(
     Ok(threads)
 }
 
-/// Of these threads, those that are not `ours` and may run only on CPUs that others have given to
-/// groups which are not ours either, each with the path of one of those groups: a thread of the
+/// Of these threads, those that are not `ours` and may run only on CPUs that others assigned to
+/// groups which are not ours either, each with the path of one of these groups. A thread of the
 /// root's group has the class, and the monitoring id, of the CPU that it runs on (resctrl.rst,
 /// "Resource allocation rules").
 pub(crate) fn residents_by_cpu(

@@ -1,8 +1,8 @@
 //! A group's manager, by the group's name.
 
-/// Managers with such names of groups: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`),
-/// koordlet and rubik with their classes, and container runtimes, which name groups after pods or
-/// containers (runc: the container's id).
+/// The manager that uses such names of groups: pqos (`COS1`), libvirt's virresctrl
+/// (`qemu-1-vm-vcpus_0-3`), koordlet and rubik with their classes, and container runtimes, which
+/// name groups after pods or containers (runc: the container's id).
 #[must_use]
 pub fn manager(name: &str) -> &'static str {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -25,9 +25,9 @@ pub fn manager(name: &str) -> &'static str {
     }
 }
 
-/// Managers with such names of monitoring groups: cAdvisor (`cadvisor-ID`, its resctrl/utils.go),
-/// goresctrl with its usual prefix, pqos, and agents that name them after pods (NRI plugins) or
-/// containers.
+/// The manager that uses such names of monitoring groups: cAdvisor (`cadvisor-ID`, its
+/// resctrl/utils.go), goresctrl with its usual prefix, pqos, and agents that name them after pods
+/// (NRI plugins) or containers.
 #[must_use]
 pub fn agent(name: &str) -> &'static str {
     if name.starts_with("cadvisor-") {

@@ -1,5 +1,5 @@
-//! What exists on this host, what others have of it, and what is left: which ways and classes of
-//! service can be given out.
+//! What exists on this host, what others use of it, and what is left: the ways and classes of
+//! service that can be assigned.
 
 pub mod bandwidth_domains;
 pub(crate) mod claims;

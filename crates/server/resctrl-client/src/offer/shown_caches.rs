@@ -1,4 +1,4 @@
-//! What resctrl shows where nothing is to be changed: the caches, and which of their ways programs
+//! What resctrl shows on a host where nothing may change: the caches, and the ways that programs
 //! may fill. Nothing is written, and no lock is taken.
 
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ pub struct ShownCaches {
 }
 
 impl ShownCaches {
-    /// What is mounted at the settings' root; `None` where that is no resctrl, or it shows no ways
-    /// of the last-level cache.
+    /// The resctrl mounted at the settings' root; `None` if none is, or it shows no ways of the
+    /// last-level cache.
     #[must_use]
     pub fn open(settings: &Settings) -> Option<Self> {
         let tree = Tree::open(&settings.root).ok()?;
@@ -38,7 +38,7 @@ impl ShownCaches {
         let (threads, cpus) = (HashMap::new(), Vec::new());
         let topology = Topology::of_level(survey.level());
         let mut shown = Self { tree, settings: settings.clone(), topology, survey, threads, cpus };
-        // Ways of an L2 below an L3 are none of what misses of the last-level cache are of.
+        // Ways of an L2 below an L3 have nothing to do with misses of the last-level cache.
         let mut last = Topology::default();
         last.refresh(&settings.sysfs);
         let is_last = shown.survey.level() == 3 || last.ids().next().is_none();
@@ -51,7 +51,7 @@ impl ShownCaches {
         self.tree.is_mounted()
     }
 
-    /// Reads everything again. What was read before stays where that fails.
+    /// Reads everything again. If that fails, the previous reading stays.
     ///
     /// # Errors
     /// If a file can't be read.
@@ -96,8 +96,8 @@ impl ShownCaches {
         found.collect()
     }
 
-    /// The ways of a domain that a program of these threads may fill by its classes, and by those
-    /// of its CPUs; `None` if that is all of them, or not known.
+    /// The ways of a domain that these threads may fill, by their classes and those of their CPUs;
+    /// `None` if that is all of them, or unknown.
     #[must_use]
     pub fn limit(&self, threads: &[i32], domain: u32) -> Option<WayMask> {
         let root = masks_in(&self.survey.root, self.survey.sides);

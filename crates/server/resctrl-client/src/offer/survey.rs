@@ -1,4 +1,4 @@
-//! What exists: the cache, its domains, and what others occupy.
+//! What exists: the cache, its domains, and others' groups.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,9 +53,9 @@ pub(crate) struct Found {
 }
 
 impl Survey {
-    /// Reads everything again, but `info` only if the mount or the domains are not those of the
-    /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups, and
-    /// `topology` the CPUs of caches.
+    /// Reads everything again; reads `info` only if the mount or the domains differ from the survey
+    /// `before`. `None` if no cache can be partitioned. `ours` says whether a name is one of our
+    /// groups, and `topology` has the CPUs of caches.
     pub(crate) fn read(
         tree: &Tree,
         settings: &Settings,
@@ -66,7 +66,7 @@ impl Survey {
         let text = tree.read("schemata")?;
         let root = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
         let shape = Shape::of(tree, &root)?;
-        // A node that shares a cache comes and goes with its CPUs; the cache stays.
+        // A node that shares a cache comes and goes with its CPUs, but the cache stays.
         let known = before.filter(|before| {
             before.shape == shape
                 && (before.shared.is_empty() || before.shared == shared_caches(tree))
@@ -82,7 +82,7 @@ impl Survey {
         let last = sides[sides.len() - 1];
         let domains = domains(tree, &root, last)?;
         let mut certain = before.map(|of| of.bandwidth_domains.clone()).unwrap_or_default();
-        // What is certain stays so while CPUs come and go.
+        // A certain domain stays certain while CPUs come and go.
         certain.retain(|cache, domain| {
             has_domain(&root, last, *cache) && has_domain(&root, "MB", *domain)
         });
@@ -113,8 +113,8 @@ impl Survey {
         level(self.sides)
     }
 
-    /// Ways of groups that have become idle since the survey `before` are not counted yet: plans
-    /// are for what that one found.
+    /// Does not count ways of groups that became idle after the survey `before`: plans were made
+    /// for that one.
     pub(crate) fn idle_only_as_in(&mut self, before: &Self) {
         for group in &mut self.foreign {
             let known = before.foreign.iter().find(|known| known.name == group.name);
@@ -122,33 +122,33 @@ impl Survey {
         }
     }
 
-    /// How memory bandwidth can be limited for a cache, if it can: it is limited by L3.
+    /// How memory bandwidth can be limited for a cache, if it can: only by L3.
     pub(crate) fn bandwidth(&self, cache: u32) -> Option<BandwidthLever> {
         self.lever(*self.bandwidth_domains.get(&cache)?)
     }
 
-    /// How memory bandwidth can be limited anywhere, whichever cache's it is.
+    /// How memory bandwidth can be limited for any cache.
     pub(crate) fn any_bandwidth(&self) -> Option<BandwidthLever> {
         self.lever(self.root.line("MB")?.domains.first()?.0)
     }
 
-    /// The lever that a domain of `MB` is.
+    /// The lever for a domain of `MB`.
     pub(crate) fn lever(&self, domain: u32) -> Option<BandwidthLever> {
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
     }
 
-    /// The names of resources in `schemata` that are not known, each once.
+    /// The names of unknown resources in `schemata`, each once.
     pub(crate) fn unknown_resources(&self) -> BTreeSet<String> {
         self.root.unknown.iter().map(|line| line.resource.clone()).collect()
     }
 
-    /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is,
-    /// since each class has its own; the root's group alone has one.
+    /// The number of monitoring ids, if known. Early MPAM kernels always show 1, since each class
+    /// has its own ids: the root's group alone has one.
     pub(crate) fn rmids(&self) -> Option<u32> {
         self.monitoring.as_ref().map(|of| of.rmids).filter(|&rmids| rmids > 1)
     }
 
-    /// What others have.
+    /// What others use.
     pub(crate) fn claims(&self) -> Claims<'_> {
         Claims {
             cache: &self.cache,
@@ -168,7 +168,7 @@ impl Deref for Survey {
     }
 }
 
-/// What `info` and the mount show, which does not change while the shape is the same.
+/// What `info` and the mount show; it does not change while the shape is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FixedSurvey {
     /// The cache; with CDP, its data.
@@ -188,7 +188,7 @@ pub(crate) struct FixedSurvey {
     pub(crate) least_bits: u32,
     /// Memory bandwidth, if it can be limited.
     bandwidth: Option<Bandwidth>,
-    /// Whether values of `MB` are MiB/s, to which the kernel steers: the option `mba_MBps`.
+    /// Whether values of `MB` are MiB/s that the kernel keeps to: the option `mba_MBps`.
     is_in_mbps: bool,
 }
 
@@ -238,17 +238,17 @@ fn mounted_in_mbps(tree: &Tree, proc: &Path) -> Result<bool, Error> {
         return Ok(true);
     }
     let number = format!("{}:{}", major(tree.device()), minor(tree.device()));
-    // Without knowing it, a percent could be written as MiB/s.
+    // Without knowing this, a percentage could be written as MiB/s.
     let mounts = mounts::all(proc)
         .map_err(|why| Error::Mounts { path: proc.join("self/mountinfo"), why: why.to_string() })?;
     let mut own = mounts.iter().filter(|mount| mount.device == number);
     Ok(own.any(|mount| mount.options.split(',').any(|option| option == IN_MBPS_OPTION)))
 }
 
-/// What shows that `info` is to be read again.
+/// If this changes, `info` has to be read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// `st_ino` of `info`, which may be another after a mount.
+    /// `st_ino` of `info`, which may change with a new mount.
     info: Option<u64>,
     /// The lines of the root's `schemata`, each with its domains: with CDP there are others.
     lines: Vec<(String, Vec<u32>)>,
@@ -280,7 +280,8 @@ fn info(tree: &Tree) -> Result<Info, Error> {
     info.map_err(|why| tree.misread("info", why))
 }
 
-/// The domains of a line, with the bytes that the root's mask stands for in `size`, over its ways.
+/// The domains of a line; the bytes of a way are those in `size` divided by the ways of the root's
+/// mask.
 fn domains(tree: &Tree, schemata: &Schemata, line: &str) -> Result<Vec<Found>, Error> {
     let text = tree.read("size")?;
     let sizes = Schemata::parse_sizes(&text).map_err(|why| tree.misread("size", why))?;
@@ -291,7 +292,7 @@ fn domains(tree: &Tree, schemata: &Schemata, line: &str) -> Result<Vec<Found>, E
         let (Value::Mask(mask), Value::Number(bytes)) = (value, sizes.value(id)?) else {
             return None;
         };
-        // An empty mask, which AMD allows, shows nothing: the domain is passed over.
+        // An empty mask, which AMD allows, shows no size: skip the domain.
         let way_bytes = u64::from(bytes).checked_div(u64::from(mask.count()))?;
         Some(Found { id, way_bytes })
     });

@@ -3,7 +3,7 @@
 use fairways_core::{BandwidthLever, WayMask};
 use fairways_resctrl::language::Cache;
 
-/// What a cache accepts, and which ways are to be left alone.
+/// Which masks a cache accepts, and which ways may not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// Every way (`cbm_mask`).
@@ -12,7 +12,7 @@ pub(crate) struct Rules {
     pub(crate) min_bits: u32,
     /// Whether a mask must be one run.
     pub(crate) contiguous: bool,
-    /// Ways that hardware other than CPUs fills too, if these are left to it.
+    /// Ways that hardware other than CPUs fills, too, if these are not to be used.
     pub(crate) avoided: WayMask,
     /// Ways that the root's programs are confined to, if they are confined.
     pub(crate) confined: Option<u32>,
@@ -26,11 +26,11 @@ pub(crate) struct Offer {
     /// The ways of all programs in the root's group, if they are confined: the lowest of the free
     /// ones, so that the others stay one run.
     pub(crate) others: Option<WayMask>,
-    /// Whether they are free. Otherwise they are shown to a policy, and nothing is given out.
+    /// Whether the ways are free. If not, they are only shown to a policy, and none is assigned.
     pub(crate) is_free: bool,
 }
 
-/// A domain as classes need to know it.
+/// A domain in the form that classes need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     /// The ways on offer, the cache's bits.
@@ -43,11 +43,11 @@ pub(crate) struct Room {
     pub(crate) bandwidth: Option<BandwidthLever>,
 }
 
-/// The free ways except those that others have `reserved`; where masks may have no gaps, the
-/// longest run of them, the lowest of several. `None` if fewer are left than a mask needs.
+/// The free ways except those that others have `reserved`; if masks must be one run, the longest
+/// run of them, the lowest of several. `None` if fewer are left than a mask needs.
 ///
-/// Where all ways are shareable (Arm MPAM), or devices may fill them all, none is avoided: it makes
-/// no difference then.
+/// If all ways are shareable (Arm MPAM), or devices may fill them all, none is avoided, as it would
+/// make no difference.
 pub(crate) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     let full = rules.full.bits();
     let avoided = if rules.avoided == rules.full { 0 } else { rules.avoided.bits() };
@@ -68,16 +68,15 @@ pub(crate) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     })
 }
 
-/// The highest ways of a cache, as many as devices are confined to; at least as many as a mask
-/// needs.
+/// The highest `count` ways of a cache, but at least as many as a mask needs.
 pub(crate) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
     let ways = 32 - cache.bits().leading_zeros();
     let count = count.max(min_bits).min(ways);
     WayMask::span(ways - count, count)
 }
 
-/// Whether a mask must be one run. Before Linux 6.7 the kernel does not show that; only AMD, whose
-/// masks may be empty as well, lets them have gaps then.
+/// Whether a mask must be one run. Kernels before Linux 6.7 do not show that; with those, only
+/// AMD's masks, which may also be empty, can have gaps.
 pub(crate) fn is_contiguous(cache: &Cache) -> bool {
     !cache.sparse.unwrap_or(cache.min_bits == 0)
 }

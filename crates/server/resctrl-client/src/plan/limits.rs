@@ -1,12 +1,12 @@
-//! Limits beside the ways of managed domains: bandwidth, L2, and the L3 of other domains.
+//! Limits other than the ways of managed domains: bandwidth, L2, and the L3 of other domains.
 //!
-//! A class of ours has those of the groups that its programs' threads came from, from before the
-//! first thread enters. Where these differ, the strictest holds. A limit that a group has as a
-//! whole is divided among the classes that have its threads. A plan's level of memory bandwidth is
-//! one limit more: it makes none of the others less strict.
+//! Before the first thread enters a class of ours, it gets the limits of the groups that its
+//! programs' threads came from; if these differ, the strictest. A limit that a group has as a whole
+//! is divided among the classes that have its threads. A plan's level of memory bandwidth is an
+//! additional limit: it relaxes none of the others.
 //!
-//! Of a line that is not known it is not known what is stricter. Where all programs of a class come
-//! from groups with the same line, the class gets it as it is; otherwise the class keeps its own.
+//! Unknown lines can't be compared. If all programs of a class come from groups with the same line,
+//! the class gets that line; otherwise it keeps its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,17 +20,17 @@ use crate::offer::ways::is_contiguous;
 use crate::tree::schemata::schemata;
 use crate::tree::{Tree, apart};
 
-/// Values by line of `schemata` and domain, and the lines that are not known.
+/// Values by line of `schemata` and domain, and the unknown lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Limits {
     values: BTreeMap<(String, u32), Value>,
-    /// By resource, the text behind the colon; `None`: there are several, so that a class keeps its
-    /// own.
+    /// By resource, the text after the colon; `None` if there are several, so that a class keeps
+    /// its own.
     unknown: BTreeMap<String, Option<String>>,
 }
 
 impl Limits {
-    /// The limits that these levels of memory bandwidth are, by `MB`'s domain.
+    /// These levels of memory bandwidth as limits, by `MB`'s domain.
     pub(crate) fn of_levels(levels: impl IntoIterator<Item = (u32, BandwidthLevel)>) -> Self {
         let mut limits = Self::default();
         for (domain, level) in levels {
@@ -47,7 +47,7 @@ impl Limits {
         }
     }
 
-    /// The values and unknown lines that are others than these, where these have one.
+    /// The values and unknown lines that differ from these, where these have one.
     pub(crate) fn differing(&self, from: &Self) -> Self {
         let mut differing = self.clone();
         differing.values.retain(|key, value| from.values.get(key).is_some_and(|of| of != value));
@@ -58,7 +58,7 @@ impl Limits {
         differing
     }
 
-    /// The bandwidths that are not as they were `before`.
+    /// The bandwidths that differ from `before`.
     pub(crate) fn changed_bandwidths(&self, before: &Self) -> Self {
         let mut changed = self.differing(before);
         changed.values.retain(|_, value| matches!(value, Value::Number(_)));
@@ -66,14 +66,14 @@ impl Limits {
         changed
     }
 
-    /// The unknown lines that are not as they were `before`.
+    /// The unknown lines that differ from `before`.
     pub(crate) fn changed_lines(&self, before: &Self) -> Self {
         let mut changed = self.differing(before);
         changed.values.clear();
         changed
     }
 
-    /// Removes the values and unknown lines of which the others have one, too.
+    /// Removes the values and unknown lines that the others have, too.
     pub(crate) fn remove(&mut self, others: &Self) {
         self.values.retain(|key, _| !others.values.contains_key(key));
         self.unknown.retain(|resource, _| !others.unknown.contains_key(resource));
@@ -93,13 +93,13 @@ impl Limits {
         self.values.extend(others.values);
     }
 
-    /// Has the unknown lines of the others, whatever its own were.
+    /// Replaces its unknown lines by those of the others.
     pub(crate) fn with_lines_of(self, others: &Self) -> Self {
         Self { unknown: others.unknown.clone(), ..self }
     }
 
-    /// Leaves these resources' unknown lines as they are, from now on. Returns whether that is
-    /// another decision than before for any.
+    /// Leaves the unknown lines of these resources unchanged from now on. Returns whether that is
+    /// new for any of them.
     pub(crate) fn leave(&mut self, lines: &Self) -> bool {
         let mut others = false;
         for resource in lines.unknown.keys() {
@@ -114,8 +114,8 @@ impl Limits {
         self
     }
 
-    /// Whether a class with the unknown lines of `now` can have these: each is one, and those that
-    /// differ are not among the `refused`.
+    /// Whether a class with the unknown lines of `now` can get these: each is a single one, and
+    /// those that differ are not among the `refused`.
     pub(crate) fn lines_can_be_had(&self, now: &Self, refused: &BTreeSet<String>) -> bool {
         self.unknown.iter().all(|(resource, text)| {
             let is_there = now.unknown.get(resource) == Some(text);
@@ -131,9 +131,9 @@ impl Limits {
         })
     }
 
-    /// The stricter of each two values. Of numbers, that is the smaller. Of masks, it is what they
-    /// have in common if that is legal: at least `least` bits, without gaps where masks are
-    /// `contiguous`; otherwise the one of fewer bits. Of two unknown lines none is.
+    /// The stricter of each two values: the smaller of two numbers; the common ways of two masks if
+    /// they are legal (at least `least` bits, without gaps if masks are `contiguous`), otherwise
+    /// the mask with fewer bits. Of two different unknown lines, neither.
     pub(crate) fn strictest(&self, other: &Self, least: u32, contiguous: bool) -> Self {
         let mut strictest = self.clone();
         for (resource, two) in &other.unknown {
@@ -171,7 +171,7 @@ impl Limits {
         Schemata::from(lines).to_string()
     }
 
-    /// All of them, on one line.
+    /// All limits on one line.
     pub(crate) fn shown(&self) -> String {
         let of = |((resource, domain), value): (&(String, u32), &Value)| {
             format!("{resource}:{domain}={value}")
@@ -183,21 +183,21 @@ impl Limits {
     }
 }
 
-/// The limits that programs bring along.
+/// The limits of the groups that programs came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// Those of the groups that a program's threads came from, where they are not the root's.
+    /// By program: the limits of its threads' groups, unless these are the root's.
     pub(crate) by_program: BTreeMap<AppId, Limits>,
-    /// Those groups; of other programs it is the root's.
+    /// Those groups; other programs came from the root's.
     origins: BTreeMap<AppId, BTreeSet<String>>,
     /// The limits of each.
     by_group: BTreeMap<String, Limits>,
-    /// What is left to a program where a group's threads are in several classes of ours.
+    /// The part left for a program, if a group's threads are in several classes of ours.
     divided: BTreeMap<AppId, Limits>,
 }
 
 impl Carried {
-    /// The limits of the groups from which threads were `taken`, of programs with these threads in
+    /// The limits of the groups from which threads were `taken`, for programs with these threads in
     /// their groups.
     pub(crate) fn of<'a>(
         programs: impl Iterator<Item = (AppId, &'a BTreeSet<i32>)>,
@@ -237,9 +237,9 @@ impl Carried {
         known.into_iter().flatten().map(String::as_str).chain(root)
     }
 
-    /// Divides what a group has as a whole among the classes of ours, each with these programs,
-    /// that have threads of it: if each had all of it, together they would move several times as
-    /// much as somebody else allows.
+    /// Divides the limits that a group has as a whole among the classes of ours that have its
+    /// threads; each class is given by its programs. If each class had the whole limit, together
+    /// they would move several times as much as the group's owner allows.
     pub(crate) fn divide<'a>(
         &mut self,
         found: &Findings,
@@ -266,7 +266,7 @@ impl Carried {
 }
 
 impl Findings {
-    /// The values of these lines that others decide on.
+    /// The values of these lines that others control.
     pub(crate) fn limits_in(&self, schemata: &Schemata) -> Limits {
         let mut limits = Limits::default();
         for line in &schemata.lines {
@@ -279,7 +279,7 @@ impl Findings {
         }
         for line in &schemata.unknown {
             let texts = limits.unknown.entry(line.resource.clone());
-            // A resource with several lines has all of them, as they are.
+            // A resource with several lines has all of them, unchanged.
             texts
                 .and_modify(|texts| {
                     *texts = texts.take().map(|before| format!("{before}\n{line}"));
@@ -289,7 +289,7 @@ impl Findings {
         limits
     }
 
-    /// The limits that these levels of memory bandwidth are, by cache.
+    /// These levels of memory bandwidth as limits, by cache.
     pub(crate) fn of_levels(&self, levels: &BTreeMap<u32, BandwidthLevel>) -> Limits {
         let domains = &self.survey.bandwidth_domains;
         let known = levels.iter().filter_map(|(cache, &level)| Some((*domains.get(cache)?, level)));
@@ -314,7 +314,7 @@ impl Findings {
         one.strictest(other, self.survey.least_bits, is_contiguous(&self.survey.cache))
     }
 
-    /// The limits of a group as it was last looked at; the root's if it is gone.
+    /// The limits of a group as of the last look; the root's if it is gone.
     fn origin_limits(&self, tree: &Tree, group: &str) -> Result<Limits, Error> {
         let (class, _) = apart(group);
         if class.is_empty() {
@@ -326,8 +326,8 @@ impl Findings {
         Ok(self.read_limits(tree, class)?.unwrap_or_else(|| self.root_limits()))
     }
 
-    /// Of what was read after these bandwidths were written, what is not what the kernel makes of
-    /// them: somebody else has written it since.
+    /// The values read after these bandwidths were written that the kernel did not make of them:
+    /// others have written them since.
     pub(crate) fn not_made_of(&self, written: &Limits, now: &Limits) -> Limits {
         let mut theirs = now.clone();
         theirs.unknown.clear();
@@ -357,15 +357,15 @@ impl Findings {
         caches.filter_map(|&cache| Some((cache, self.level_of(&limits, cache)?))).collect()
     }
 
-    /// The strictest of these programs' limits, [divided](Carried::divide) if they were; the root's
-    /// if there are no programs.
+    /// The strictest of these programs' limits, [divided](Carried::divide) if necessary; the root's
+    /// without programs.
     pub(crate) fn limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
         self.strictest_for(members, &|app| {
             carried.divided.get(&app).or_else(|| carried.by_program.get(&app))
         })
     }
 
-    /// The strictest of these programs' limits where they came from.
+    /// The strictest of these programs' limits in their original groups.
     pub(crate) fn undivided_limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
         self.strictest_for(members, &|app| carried.by_program.get(&app))
     }
@@ -380,11 +380,11 @@ impl Findings {
         all.reduce(|one, other| self.stricter(&one, &other)).unwrap_or(root)
     }
 
-    /// What each of so many classes has of a group's limits: those that a class has as a whole are
-    /// divided, down to the lowest. The highest is no limit.
+    /// One of `classes` equal parts of a group's limits. Limits that a class has as a whole are
+    /// divided, down to the lowest level. The highest level means no limit.
     fn part(&self, limits: &Limits, classes: u32) -> Limits {
         let mut part = limits.clone();
-        // Slow memory's limits are of a class where those of all memory are. Other lines have no
+        // Limits of slow memory apply to a class if those of all memory do. Other lines have no
         // numbers.
         let lever = self.survey.any_bandwidth();
         let lever = lever.filter(|lever| lever.scope == LimitScope::Class);
@@ -401,11 +401,11 @@ impl Findings {
     }
 }
 
-/// Whether the kernel may show this value after that one was written: it takes the next step, and
-/// where hardware keeps a fraction (MPAM), a value near it (`bw_validate`, `percent_to_mbw_max`).
+/// Whether the kernel may show this value after that one was written: it takes the next step, or a
+/// value near it if hardware stores a fraction (MPAM) (`bw_validate`, `percent_to_mbw_max`).
 fn is_made_of(lever: &BandwidthLever, written: u32, now: u32) -> bool {
     let step = match lever.unit {
-        // Kernels differ in whether they round these, to steps of ten.
+        // Some kernels round these to steps of ten, others do not.
         BandwidthUnit::MibPerSecond => lever.step.get().max(10),
         _ => lever.step.get(),
     };
@@ -463,7 +463,7 @@ mod tests {
         }
     }
 
-    /// Of an unknown line nothing is computed: it is one and the same, or it is left alone.
+    /// Unknown lines are either all the same, or left unchanged: nothing is computed from them.
     #[test]
     fn unknown_lines_are_one_or_none() {
         fn of(lines: &[(&str, &str)]) -> Limits {

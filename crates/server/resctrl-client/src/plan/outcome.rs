@@ -11,8 +11,8 @@ use super::refine::Plan;
 pub struct Applied {
     /// The classes now, ascending by group.
     pub placed: Vec<Placed>,
-    /// How many times two classes were joined because there are too few; their programs may fill
-    /// more ways than planned.
+    /// How often two classes were joined because there are too few; their programs may fill more
+    /// ways than planned.
     pub merged: usize,
 }
 
@@ -30,7 +30,7 @@ pub struct Placed {
 }
 
 impl Applied {
-    /// The partition that is in force in a domain, in offered ways.
+    /// The partition in force in a domain, in offered ways.
     #[must_use]
     pub fn partition(&self, domain: u32) -> Partition {
         let mut partition = Partition::default();
@@ -48,12 +48,12 @@ impl Applied {
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
     pub(crate) by_domain: BTreeMap<u32, Plan>,
-    /// The outcome of the last ones.
+    /// The outcome of the last plans.
     pub(crate) applied: Applied,
 }
 
 impl Plans {
-    /// Removes a program, which goes, from all plans.
+    /// Removes a program that ends from all plans.
     pub(crate) fn forget(&mut self, app: AppId) {
         self.by_domain.values_mut().for_each(|plan| plan.retain(|of, _| *of != app));
     }

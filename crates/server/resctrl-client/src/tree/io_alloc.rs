@@ -1,7 +1,7 @@
 //! The ways that devices fill under a class of their own (`io_alloc`, since Linux 6.19).
 //!
-//! The kernel takes the highest class of service for it. Its ways are in `info`, not in a group:
-//! they are left to devices like those of `shareable_bits`, and can be made fewer.
+//! The kernel uses the highest class of service for it. Its ways are in `info`, not in a group.
+//! They are left to devices like those of `shareable_bits`, and can be reduced.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ fn masks_file(line: &str) -> String {
     format!("info/{line}/io_alloc_cbm")
 }
 
-/// What devices fill under the class of this line; `None` where they have no class of their own.
+/// The ways that devices fill under the class of this line; `None` if they have no class of their
+/// own.
 pub(crate) fn read(tree: &Tree, line: &str) -> Result<Option<IoMasks>, Error> {
     let switch = match tree.read(&switch_file(line)) {
         Err(error) if error.is_gone() => return Ok(None),
@@ -51,7 +52,7 @@ fn mask_of(value: Value) -> Option<WayMask> {
     }
 }
 
-/// Lets devices fill these.
+/// Sets the ways that devices may fill.
 pub(crate) fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Error> {
     let domains = masks.iter().map(|(&id, &mask)| (id, Value::Mask(mask))).collect();
     let text = Line { resource: String::new(), domains }.to_string();

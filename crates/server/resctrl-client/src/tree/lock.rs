@@ -23,9 +23,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What to do if another process keeps the lock for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// It is an error, unless no holder is root: any user may lock a directory that can be read.
+    /// Fail, unless no holder is root: any user may lock a directory that can be read.
     Refuse,
-    /// Go on without it: putting back what was changed can't wait for ever.
+    /// Continue without the lock: restoring what was changed can't wait for ever.
     GoOn,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or gives up after `patience`, which counts attempts: a process that was
+    /// Takes the lock, or gives up after `patience`. That counts attempts, as a process that was
     /// stopped meanwhile has not waited.
     pub(crate) fn take(
         tree: &Tree,
@@ -65,13 +65,13 @@ impl Lock {
                 }
             }
             let is_over = waited >= patience;
-            // A holder that is not waited for any more is not waited for again.
+            // After waiting in vain for a holder, it is not waited for again.
             if is_over || !tree.ignored.borrow().is_empty() {
                 let holders = holders(&root, proc);
                 if let Some(lock) = Self::without(root.try_clone(), tree, &holders, kept, is_over) {
                     return Ok(lock);
                 }
-                // No holder is named: the lock was let go just now, or its holders are unknown.
+                // No holder is named: the lock was just released, or its holders are unknown.
                 let again = holders.is_empty() && !std::mem::replace(&mut is_unknown, true);
                 if is_over && !again {
                     return Err(locked(tree, &holders, patience));
@@ -82,8 +82,7 @@ impl Lock {
         }
     }
 
-    /// Goes on without the lock where its holders are not to be waited for, and logs that once of
-    /// each.
+    /// Continues without the lock if its holders are not to be waited for; logs that once for each.
     fn without(
         root: std::io::Result<OwnedFd>,
         tree: &Tree,
@@ -124,7 +123,7 @@ const ENDED: &str = "a process that has ended";
 /// A holder that /proc/locks does not name: for example, a process of another PID namespace.
 const UNKNOWN: &str = " by a process that /proc/locks does not name";
 
-/// The error, which is shown until the lock is available.
+/// The error that is shown until the lock is available.
 fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
     let first = holders.iter().find(|of| of.is_root()).or(holders.first());
     let holder = first.map_or_else(|| format!(",{UNKNOWN}"), |of| format!(", by {of}"));
@@ -138,7 +137,7 @@ fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
 struct Holder {
     pid: String,
     name: String,
-    /// Its real and effective users; `None` where it has ended, and left the lock to another.
+    /// Its real and effective users; `None` if it has ended, and left the lock to another process.
     users: Option<[u32; 2]>,
 }
 
@@ -158,7 +157,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// The processes that hold it, as /proc/locks shows them (proc_locks(5)).
+/// The processes that hold the lock, according to /proc/locks (proc_locks(5)).
 fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
     let Ok(about) = fstat(root) else { return Vec::new() };
     let (major, minor) = (major(about.st_dev), minor(about.st_dev));
@@ -185,9 +184,9 @@ fn holder(pid: String, file: &str, proc: &Path) -> Holder {
     Holder { pid, name, users }
 }
 
-/// Whether a process has a descriptor with the lock (proc_pid_fdinfo(5)); `None` where that can't
-/// be read. /proc/locks names the process that took it, even after its end, and then the number may
-/// be another process's.
+/// Whether a process has a descriptor with the lock (proc_pid_fdinfo(5)); `None` if that can't be
+/// read. /proc/locks names the process that took it even after it has ended, when its number may be
+/// another process's.
 fn has_locked(pid: &str, file: &str, proc: &Path) -> Option<bool> {
     let mut found = false;
     for descriptor in proc.join(pid).join("fdinfo").read_dir().ok()? {
@@ -205,7 +204,7 @@ fn has_locked(pid: &str, file: &str, proc: &Path) -> Option<bool> {
 mod tests {
     use super::*;
 
-    /// The number of a holder that has ended may be that of a process of root.
+    /// The number of an ended holder may be that of a process of root.
     #[test]
     fn a_process_without_the_lock_is_not_its_holder() {
         let folder = tempfile::tempdir().unwrap();

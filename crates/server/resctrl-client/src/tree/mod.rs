@@ -25,12 +25,12 @@ pub(crate) struct Tree {
     dir: OwnedFd,
     /// `st_dev` and `st_ino` of the root, by which another mount at the same place is recognized.
     identity: (u64, u64),
-    /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
-    /// there: somebody removed ours and made one of the same name.
+    /// The `st_ino` of our groups, by path. If a group there was replaced by another one of the
+    /// same name, nothing is written below its path.
     ours: RefCell<BTreeMap<String, u64>>,
     /// Whether monitoring ids belong to their class ([`Tree::has_rmids_per_class`]).
     has_rmids_per_class: Cell<bool>,
-    /// The holders of the lock that are not waited for any more.
+    /// The holders of the lock that are no longer waited for.
     pub(crate) ignored: RefCell<BTreeSet<String>>,
     /// Why the lock was not available at the last attempt.
     pub(crate) locked: RefCell<Option<String>>,
@@ -63,17 +63,17 @@ impl Tree {
         })
     }
 
-    /// Notes a group that we made.
+    /// Records a group that we made.
     pub(crate) fn keep(&self, path: &str, inode: u64) {
         self.ours.borrow_mut().insert(path.to_owned(), inode);
     }
 
-    /// `st_ino` of a group that we made, if it was found out then.
+    /// `st_ino` of a group that we made, if known.
     pub(crate) fn made(&self, path: &str) -> Option<u64> {
         self.ours.borrow().get(path).copied()
     }
 
-    /// Forgets a group, with those in it, that is gone or belongs to another manager.
+    /// Forgets a group that is gone or belongs to another manager, with the groups in it.
     pub(crate) fn forget(&self, path: &str) {
         let below = format!("{path}/");
         self.ours.borrow_mut().retain(|of, _| of != path && !of.starts_with(&below));
@@ -86,8 +86,8 @@ impl Tree {
         Ok(self.inode(path)?.is_some_and(|now| now != made))
     }
 
-    /// The innermost group of ours that a path is below, opened if it is still the one that we
-    /// made, and the rest of the path from there.
+    /// The innermost group of ours above a path, opened if it is still the one that we made, and
+    /// the rest of the path from there.
     fn below<'a>(&self, doing: &str, path: &'a str) -> Result<(Start<'_>, &'a str), Error> {
         let found = path.match_indices('/').rev().find_map(|(at, _)| {
             let inode = self.ours.borrow().get(&path[..at]).copied();
@@ -102,7 +102,7 @@ impl Tree {
         Ok((Start::Group(group), &path[at + 1..]))
     }
 
-    /// Refuses a path that is a group of ours which another has replaced.
+    /// Fails if the path is a group of ours that was replaced.
     fn still_ours(&self, path: &str) -> Result<(), Error> {
         if self.is_replaced(path)? { Err(self.replaced(path)) } else { Ok(()) }
     }
@@ -157,7 +157,7 @@ impl Tree {
         self.write_to(&self.to_write(path)?, path, text)
     }
 
-    /// Opens a file for a command, before that is known.
+    /// Opens a file for a command that is not known yet.
     pub(crate) fn to_write(&self, path: &str) -> Result<OwnedFd, Error> {
         let (dir, name) = self.below("open", path)?;
         openat(dir.as_fd(), name, WRITE, Mode::empty())
@@ -171,7 +171,7 @@ impl Tree {
         written.map(drop).map_err(|errno| self.refused(&doing, path, errno))
     }
 
-    /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the
+    /// Writes ids of threads, each with one write(2). Threads that have ended are skipped; the
     /// others are added to `moved`, even if a later one could not be moved.
     pub(crate) fn write_threads(
         &self,
@@ -198,7 +198,7 @@ impl Tree {
             .map_err(|errno| self.refused("mkdir", path, errno))
     }
 
-    /// Removes a group. Returns whether it was there.
+    /// Removes a group; returns whether it existed.
     pub(crate) fn rmdir(&self, path: &str) -> Result<bool, Error> {
         self.still_ours(path)?;
         let removed = match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
@@ -210,9 +210,9 @@ impl Tree {
         Ok(removed)
     }
 
-    /// Whether monitoring ids belong to their class, as with MPAM. Linux lets a group take its id
-    /// along to another class nevertheless (`mongrp_reparent`), where it may be another group's:
-    /// both would have the sum of both.
+    /// Whether monitoring ids belong to their class, as with MPAM. Linux lets a group keep its id
+    /// in another class nevertheless (`mongrp_reparent`), where another group may have the same id:
+    /// both would then count the sum.
     pub(crate) fn has_rmids_per_class(&self) -> bool {
         self.has_rmids_per_class.get()
     }
@@ -224,7 +224,7 @@ impl Tree {
     /// Renames a MON group.
     ///
     /// # Errors
-    /// EPERM, too, if its monitoring id does not belong to the other class.
+    /// Also EPERM if its monitoring id does not belong to the other class.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         self.still_ours(from)?;
         let [old, new] = [from, to].map(|path| path.rsplit_once('/').map(|(parent, _)| parent));
@@ -241,7 +241,7 @@ impl Tree {
         Ok(())
     }
 
-    /// `st_ino`, or `None` if it is not there.
+    /// `st_ino`, or `None` if it does not exist.
     pub(crate) fn inode(&self, path: &str) -> Result<Option<u64>, Error> {
         let path = if path.is_empty() { "." } else { path };
         match statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
@@ -251,8 +251,8 @@ impl Tree {
         }
     }
 
-    /// `st_ino`, or `None` if it is neither found nor listed: one answer alone may be a failure,
-    /// and a group of ours must not be given up for it.
+    /// `st_ino`, or `None` if it is neither found nor listed. A single answer may be a failure, and
+    /// a group of ours must not be given up for that.
     pub(crate) fn find(&self, path: &str) -> Result<Option<u64>, Error> {
         let found = self.inode(path)?;
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -305,8 +305,8 @@ impl Tree {
         Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
     }
 
-    /// Puts threads into a group. Those for a MON group go by way of its class: threads of another
-    /// class can't be moved into it (`__rdtgroup_move_task`).
+    /// Puts threads into a group. Threads for a MON group are moved to its class first: threads of
+    /// another class can't be moved into it (`__rdtgroup_move_task`).
     pub(crate) fn enter(
         &self,
         group: &str,
@@ -337,8 +337,8 @@ impl Tree {
         Error::Io { doing: doing.to_owned(), path, errno, status: Vec::new() }
     }
 
-    /// Adds what the kernel reports of the last command: the caller has the lock, so no other
-    /// command came between.
+    /// Adds the kernel's report about the last command. The caller has the lock, so there was no
+    /// other command in between.
     fn refused(&self, doing: &str, path: &str, errno: Errno) -> Error {
         let mut error = self.failed(doing, path, errno);
         if let Error::Io { status, .. } = &mut error {
@@ -374,7 +374,7 @@ pub(crate) fn monitor_in(class: &str, name: &str) -> String {
     format!("{}/{name}", of(class, "mon_groups"))
 }
 
-/// The CTRL_MON group that a group is in, itself if it is one; and whether it is a MON group in it.
+/// The CTRL_MON group of a group, or itself if it is one; and whether it is a MON group in it.
 pub(crate) fn apart(group: &str) -> (&str, bool) {
     match group.rsplit_once("mon_groups/") {
         Some((class, _)) => (class.trim_end_matches('/'), true),
@@ -386,7 +386,7 @@ pub(crate) fn apart(group: &str) -> (&str, bool) {
 mod tests {
     use super::*;
 
-    /// Linux would let it go.
+    /// Linux would allow the move.
     #[test]
     fn a_group_whose_id_is_of_its_class_stays_in_it() {
         let folder = tempfile::tempdir().unwrap();

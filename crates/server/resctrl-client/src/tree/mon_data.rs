@@ -7,15 +7,15 @@ use super::Tree;
 /// The event of occupied bytes.
 pub(crate) const OCCUPANCY: &str = "llc_occupancy";
 
-/// The event that is counted for policies: local traffic is a part of it.
+/// The event that is counted for policies; local traffic is a part of it.
 pub(crate) const COUNTED: &str = "mbm_total_bytes";
 
-/// A cache that is counted, or a NUMA node's part of it.
+/// A counted cache, or a NUMA node's part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CountedPlace {
     /// The cache's id.
     pub(crate) cache: u32,
-    /// The node, where nodes share the cache and are counted apart (`mon_sub_L3_*`, since Linux
+    /// The node, if nodes share the cache and are counted separately (`mon_sub_L3_*`, since Linux
     /// 6.11).
     pub(crate) node: Option<u32>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct CountedPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DividedCache {
     pub(crate) cache: u32,
-    /// Each node, with its CPUs on line; none of them where sysfs does not list them.
+    /// Each node with its CPUs on line; none of these if sysfs does not list them.
     pub(crate) nodes: Vec<(u32, CpuSet)>,
 }
 
@@ -43,7 +43,7 @@ impl CountedPlace {
                 }
             }
         }
-        // The L3's count is the cache's own.
+        // The L3's count comes first: it is the cache's own.
         files.sort_by_key(|file| !file.contains("/mon_L3_"));
         files
     }
@@ -62,7 +62,7 @@ fn number_of(name: &str, prefix: &str) -> Option<u32> {
     number.parse().ok()
 }
 
-/// The caches that several nodes share, by the root's `mon_data`; their CPUs are not known yet.
+/// The caches that several nodes share, from the root's `mon_data`; their CPUs are not known yet.
 pub(crate) fn shared_caches(tree: &Tree) -> Vec<DividedCache> {
     let mut found = Vec::new();
     for name in tree.directories("mon_data").unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Masks in a group's `schemata`: as it shows them, and as they are written.
+//! Masks in a group's `schemata`: reading and writing them.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use fairways_resctrl::language::{Line, Schemata, Value};
 use super::{Tree, of};
 use crate::error::Error;
 
-/// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
-/// L2's are managed where no ways of an L3 can be shared out.
+/// The names of a cache's lines in `schemata`: one, or two if code and data are separate (CDP). L2s
+/// are managed only if no ways of an L3 can be assigned.
 pub(crate) const SIDES: [&[&str]; 4] =
     [&["L3"], &["L3CODE", "L3DATA"], &["L2"], &["L2CODE", "L2DATA"]];
 
@@ -44,7 +44,7 @@ pub(crate) fn masks_in(schemata: &Schemata, sides: &[&'static str]) -> Masks {
     masks
 }
 
-/// Writes the masks that differ, and reads the result: hardware may give more bits than requested.
+/// Writes the masks that differ, and reads the result: hardware may set more bits than requested.
 /// `None` if none differs.
 pub(crate) fn write_masks(
     tree: &Tree,

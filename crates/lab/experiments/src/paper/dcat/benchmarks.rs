@@ -31,7 +31,7 @@ pub(super) const BENCHMARKS: [(ClaimName, &str); 20] = [
     (claims::ASTAR, "astar06"),
 ];
 
-/// A row, and its profile: the table's place, and the program's in it.
+/// A row and its profile, given by the index of the table and of the program in it.
 #[derive(Clone, Debug)]
 pub(super) struct SpecRow {
     pub(super) name: String,
@@ -70,7 +70,7 @@ impl<'a> SpecPrograms<'a> {
         Self { tables: vec![table], rows }
     }
 
-    /// The benchmarks that live on, from the corpus, and those others that `measured` has.
+    /// The benchmarks that live on, from the corpus, and the other ones that `measured` has.
     pub(super) fn on_corpus(corpus: &'a ProfileTable, measured: &'a ProfileTable) -> Self {
         let rows = BENCHMARKS.iter().filter_map(|&(ceiling, profile)| {
             match living(profile).and_then(|own| corpus.find(own)) {
@@ -81,7 +81,7 @@ impl<'a> SpecPrograms<'a> {
         Self { rows: rows.collect(), tables: vec![corpus, measured] }
     }
 
-    /// Whether a program of the corpus has a part in a value: a row of its own, or a mean.
+    /// Whether a value involves a program of the corpus: a row of its own, or a mean.
     pub(super) fn has_part_in(&self, found: &Finding) -> bool {
         match (found.item.as_str(), self.row_of(&found.case)) {
             ("Table 3" | "Figure 17", Some(row)) => row.lives_on(),
@@ -90,7 +90,7 @@ impl<'a> SpecPrograms<'a> {
         }
     }
 
-    /// Whether other programs have a part in it too: a mean's.
+    /// Whether a value also involves other programs: a mean may.
     pub(super) fn is_partial(&self, found: &Finding) -> bool {
         self.row_of(&found.case).is_none() && !self.rows.iter().all(SpecRow::lives_on)
     }

@@ -1,5 +1,5 @@
-//! How far rows depend on the ground: the same experiments on grounds that differ in a point, and
-//! static partitions that no policy can beat. Nothing here is judged.
+//! How much rows depend on the ground: the same experiments on grounds that differ in one point,
+//! and static partitions that no policy can beat. Nothing here is judged.
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::Wish;
@@ -11,13 +11,13 @@ use super::spec::{BASELINE, beside, three};
 use super::{Length, servers, spec, timelines as drawn};
 use crate::paper::{self, DCAT, Findings};
 
-/// MLOAD with as few misses under way as `mload:60M` has: 3.2 GB/s alone.
+/// MLOAD with few misses under way, like `mload:60M`: 3.2 GB/s alone.
 const SLOW: &str = "mload:60M";
 
 /// A host's own work: 1 GB/s on the chip's clock, 24 MB in a round that is 40 times as short.
 const HOST: &str = "mload:1G:cpi=4";
 
-/// Programs that are executed in front of the private caches.
+/// Programs that are executed with the private caches simulated.
 const EXECUTED: [&str; 4] = ["mcf-like", "twolf-like", "gcc-like", "vortex-like"];
 
 /// Figures 12 to 16.

@@ -1,9 +1,9 @@
-//! `fairways`, the policy of this project: no paper, but its aims, set before anything was
-//! measured, and how it does beside the others on mixes drawn by seed.
+//! `fairways`, the policy of this project. It has no paper, but aims that were set before anything
+//! was measured. It is compared with the other policies on mixes drawn by seed.
 //!
-//! By the static model with every profile (`statically.rs`), on programs that it knows nothing of
-//! over time (`over_time.rs`), and on the chip (`on_chip.rs`). Losses are shown: the worst mix of
-//! each policy, and on how many mixes it is less fair than no partitioning.
+//! It runs on the static model with every profile known (`statically.rs`), over time with programs
+//! that it does not know (`over_time.rs`), and on the chip (`on_chip.rs`). Losses are shown: the
+//! worst mix of each policy, and the number of mixes on which it is less fair than no partitioning.
 
 pub(super) mod claims;
 mod on_chip;
@@ -22,16 +22,16 @@ use crate::live::LiveError;
 
 pub use scored::ScoreFigures;
 
-/// How much is run.
+/// The size of the evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationSize {
-    /// Mixes of each kind of 4 and 8, of 12, and of 16 programs.
+    /// The number of mixes of each kind: of 4 and 8 programs, of 12, and of 16.
     pub mixes: [usize; 3],
-    /// Mixes of each kind and size on memory with a limit.
+    /// The number of mixes of each kind and size with limited memory bandwidth.
     pub limited: usize,
-    /// Mixes of 8, 12 and 16 programs that run over time: this many each.
+    /// The number of mixes that run over time, of 8, 12 and 16 programs each.
     pub live: usize,
-    /// Mixes of 4 and of 8 programs on the chip: this many each.
+    /// The number of mixes on the chip, of 4 and of 8 programs each.
     pub on_chip: usize,
     /// The seed of every mix.
     pub seed: u64,
@@ -52,7 +52,7 @@ impl EvaluationSize {
 /// Why the evaluation ended early.
 #[derive(Debug, Error)]
 pub enum Unfinished {
-    /// By the static model.
+    /// On the static model.
     #[error(transparent)]
     Statically(#[from] GapError),
     /// Over time.
@@ -70,7 +70,7 @@ pub struct Evaluation<'a> {
     size: EvaluationSize,
 }
 
-/// The ways of the caches: as many of these as the profiles have.
+/// The ways of the caches, as far as the profiles have them.
 const WAYS: [u32; 2] = [11, 20];
 
 impl<'a> Evaluation<'a> {
@@ -111,12 +111,12 @@ impl<'a> Evaluation<'a> {
         Ok((findings, ScoreFigures(scored)))
     }
 
-    /// The cache over time and on the chip.
+    /// The cache for the runs over time and on the chip.
     fn first_cache(&self) -> Ways {
         caches(self.programs.table())[0]
     }
 
-    /// With the two models of a memory limit.
+    /// Runs with the two models of limited memory bandwidth.
     fn limited(
         &self,
         findings: &mut Findings,
@@ -130,7 +130,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The caches that the profiles are of; all the ways that they have where they have fewer.
+/// The caches that the profiles cover; if they have fewer ways, one cache with all of these.
 fn caches(table: &ProfileTable) -> Vec<Ways> {
     let fitting = WAYS.into_iter().filter(|&ways| ways <= table.ways().get());
     let caches: Vec<Ways> = fitting.filter_map(Ways::new).collect();

@@ -1,4 +1,4 @@
-//! On the chip, without profiles: programs that miss as their profiles do.
+//! On the chip, without profiles: the programs miss as their profiles say.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::scored::{MixScores, OURS, RULES};
 use crate::draw::random_mixes;
 use crate::executed::{ChipProtocol, compare_on_chip};
 
-/// The policies that learn what they have to know of programs.
+/// The policies that learn about programs while they run.
 const POLICIES: [&str; 4] = ["dcat", "lfoc", RULES, OURS];
 
 /// Programs of a mix.
 const SIZES: [usize; 2] = [4, 8];
 
-/// One of this many sets is simulated, and a second on the policy's clock takes a 50th of one.
+/// One in this many sets is simulated, and a second on the policy's clock takes a 50th of a second.
 const SET_SAMPLING: u32 = 16;
 const TIME_SCALE: u32 = 50;
 

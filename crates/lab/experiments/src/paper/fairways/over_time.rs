@@ -12,10 +12,10 @@ use super::scored::{MixScores, OURS, RULES};
 use crate::draw::draw_workloads;
 use crate::live::{LiveError, Protocol, compare_live};
 
-/// The policies that learn what they have to know of programs.
+/// The policies that learn about programs while they run.
 const POLICIES: [&str; 6] = ["dcat", "dunn", "kpart", "lfoc", RULES, OURS];
 
-/// Runs mixes of 8, 12 and 16 programs of LFOC's kinds, with phases where there are phased
+/// Runs mixes of 8, 12 and 16 programs of LFOC's kinds, with phases if the table has phased
 /// programs.
 pub(super) fn run(
     programs: &ProgramCatalog,

@@ -1,4 +1,4 @@
-//! How policies fared on mixes, and what is reported of that.
+//! The results of policies on mixes, and the report about them.
 
 use fairways_profiles::FairnessMetrics;
 
@@ -11,11 +11,11 @@ use crate::paper::published::FigureFolder;
 pub(super) const OURS: &str = "fairways";
 pub(super) const RULES: &str = "lfoc-plus";
 
-/// What policies made of a mix.
+/// The results of policies on a mix.
 #[derive(Clone, Debug)]
 pub(super) struct MixScores {
     pub(super) mix: String,
-    /// By policy: its name, and its unfairness and STP over those of stock.
+    /// By policy: its name, and its unfairness and STP relative to stock.
     pub(super) over_stock: Vec<(&'static str, f64, f64)>,
 }
 
@@ -31,14 +31,14 @@ impl MixScores {
         Self { mix: mix.to_owned(), over_stock: over_stock.collect() }
     }
 
-    /// A policy's unfairness and STP over those of stock.
+    /// A policy's unfairness and STP relative to stock.
     pub(super) fn result(&self, policy: &str) -> Option<(f64, f64)> {
         let found = self.over_stock.iter().find(|(name, ..)| *name == policy);
         found.map(|&(_, unfairness, stp)| (unfairness, stp))
     }
 }
 
-/// Rounding of the integers that policies compute with is no loss.
+/// A smaller difference is due to rounding in the policies' integers, and is no loss.
 const EQUAL: f64 = 1e-6;
 
 /// Reports every policy's mean, and its losses.
@@ -85,7 +85,7 @@ pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What each policy made of each mix, by experiment.
+/// The results of each policy on each mix, by experiment.
 #[derive(Clone, Debug)]
 pub struct ScoreFigures(pub(super) Vec<(String, Vec<MixScores>)>);
 
@@ -127,7 +127,8 @@ mod tests {
         MixScores { mix: "m".into(), over_stock }
     }
 
-    /// Two mixes; a policy loses on one of them to no partitioning, and to LFOC+ on the other.
+    /// Two mixes: on one of them a policy is worse than no partitioning, on the other worse than
+    /// LFOC+.
     #[test]
     fn losses_are_reported() {
         let mut found = Findings::default();

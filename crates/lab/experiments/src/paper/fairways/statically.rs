@@ -1,4 +1,4 @@
-//! By the static model, with every profile known.
+//! On the static model, with every profile known.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,20 +16,21 @@ use crate::draw::{random_mixes, streaming_mixes};
 use crate::gap::{GapError, optimum_gap};
 use crate::paper::{ClaimName, Findings};
 
-/// The policies that decide by profiles.
+/// The policies that decide from profiles.
 const POLICIES: [&str; 6] = ["dunn", "ucp", "kpart", "lfoc", RULES, OURS];
 
-/// Programs of a mix; of as many as 16 the optimum is sought on up to 11 ways only.
+/// The numbers of programs in a mix; with 16, the optimum is computed for up to 11 ways only.
 const SIZES: [usize; 4] = [4, 8, 12, 16];
 const MOST_WAYS_OF_SIXTEEN: u32 = 11;
 
-/// The models of a memory limit, the limit in MB/s, and the programs of a mix under it.
+/// The models of limited memory bandwidth, the limit in MB/s, and the programs in a mix.
 pub(super) const MODELS: [BandwidthModel; 2] = [BandwidthModel::Simple, BandwidthModel::Stalls];
 const LIMIT_MBPS: f64 = 12_000.0;
 const LIMITED_SIZES: [usize; 2] = [4, 8];
 
-/// The aims on a cache with these ways: unfairness over the optimum, its mean and in the worst mix;
-/// STP over that of the rules; and STP of the optimum with that objective.
+/// The aims for a cache with this many ways: unfairness relative to the optimum, in the mean and in
+/// the worst mix; STP relative to that of the rules; and STP relative to the optimum with STP as
+/// the objective.
 const AIMS: [(u32, [ClaimName; 4]); 2] = [
     (
         11,
@@ -51,8 +52,8 @@ const AIMS: [(u32, [ClaimName; 4]); 2] = [
     ),
 ];
 
-/// What policies made of the mixes of a cache, and how much below the optimum STP is with that
-/// objective.
+/// The results of policies on the mixes of a cache, and how far STP is below the optimum with STP
+/// as the objective.
 #[derive(Clone, Debug)]
 pub(super) struct StaticScores {
     pub(super) mixes: Vec<MixScores>,
@@ -103,7 +104,7 @@ pub(super) fn score(
     Ok(StaticScores { mixes, throughput })
 }
 
-/// Reports the aims, and how every policy did.
+/// Reports the aims, and the results of every policy.
 pub(super) fn findings(ways: Ways, scores: &StaticScores, findings: &mut Findings) {
     let item = format!("static, {ways} ways");
     let over = scores.mixes.iter().filter_map(|mix| {
@@ -118,7 +119,7 @@ pub(super) fn findings(ways: Ways, scores: &StaticScores, findings: &mut Finding
         Some((_, aims)) => {
             aims.into_iter().zip(values).for_each(|(aim, value)| findings.add_if(aim, value));
         }
-        // The same values; no aim was set.
+        // The same values, for which no aim was set.
         None => {
             for (aim, value) in AIMS[0].1.into_iter().zip(values) {
                 findings.add_beside(&item, aim.case, "", value);
@@ -128,7 +129,7 @@ pub(super) fn findings(ways: Ways, scores: &StaticScores, findings: &mut Finding
     scored::findings(&item, &scores.mixes, findings);
 }
 
-/// Reports the aim on memory with a limit, by one of the models.
+/// Reports the aim with limited memory bandwidth, on one of the models.
 pub(super) fn limited(
     table: &ProfileTable,
     ways: Ways,
@@ -155,7 +156,7 @@ pub(super) fn limited(
             gap
         })
         .collect();
-    // What memory can't serve at all, or not as a policy planned, has no ratio.
+    // A mix has no ratio if memory can't serve it at all, or not under a policy's plan.
     let ratios: Vec<f64> = gaps.iter().flatten().map(|gap| gap.ratio).collect();
     findings.add_if(aim, mean(&ratios));
     let item = aim.item;

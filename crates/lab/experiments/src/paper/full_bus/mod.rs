@@ -1,8 +1,8 @@
-//! Policies where memory is the bottleneck, on the chip: mixes drawn by seed, a third of whose
-//! programs streams, and a service beside streams.
+//! Policies with memory as the bottleneck, on the chip: mixes drawn by seed, a third of whose
+//! programs stream, and a service beside streams.
 //!
-//! The chip is Skylake's with a narrow bus whose latency grows with its load as measured on Cascade
-//! Lake, and Intel's limits of bandwidth. Nothing is known of programs beforehand.
+//! The chip is Skylake's with a narrow bus, whose latency grows with its load as measured on
+//! Cascade Lake, and with Intel's limits of bandwidth. Nothing is known about programs beforehand.
 
 mod timeline;
 
@@ -26,21 +26,23 @@ pub use timeline::{ObjectiveTimeline, ObjectiveTimelines, objective_timelines};
 const MBPS: [u32; 2] = [12_000, 15_000];
 const SIZES: [usize; 2] = [8, 16];
 
-/// The bus of Skylake, which has room for every mix.
+/// The bus of Skylake, which has capacity for every mix.
 const WIDE_MBPS: u32 = 102_000;
 
-/// A bus counts as full where the programs, under the policy that sets no limits, move this share.
+/// A bus counts as full if the programs use this share of it under the policy without limits.
 const FULL: f64 = 0.9;
 
-/// One of this many sets is simulated, and a second on the policy's clock takes this part of one.
+/// One in this many sets is simulated, and a second on the policy's clock takes this part of a
+/// second.
 const SET_SAMPLING: u32 = 32;
 const TIME_SCALE: u32 = 100;
 
-/// A policy without limits of bandwidth, and with them.
+/// The policy without limits of bandwidth, and with them.
 const WAYS_ONLY: &str = "fairways, ways only";
 const BOTH: &str = "fairways";
 
-/// The policies by their names here, each with its own name and the settings that are not defaults.
+/// The policies by their names here, each with its real name and its settings that are not
+/// defaults.
 const POLICIES: [PolicySetting; 6] = [
     ("stock", "stock", &[]),
     ("lfoc", "lfoc", &[]),
@@ -60,7 +62,7 @@ const SERVICE: &str = "silo-like";
 const LOAD: &str = "1000";
 const SLO: Duration = Duration::from_micros(1500);
 
-/// The streams beside it, and how far apart their requests are, ns.
+/// The number of streams beside it, and the interval between the requests of each, ns.
 pub const STREAMS: usize = 4;
 const STREAM_NANOS: f64 = 16.0;
 
@@ -68,7 +70,7 @@ const STREAM_NANOS: f64 = 16.0;
 #[derive(Clone, Copy, Debug)]
 pub struct FullBus<'a> {
     table: &'a ProfileTable,
-    /// Mixes of each bus and size.
+    /// The number of mixes for each bus and size.
     mixes: usize,
     seed: u64,
 }
@@ -95,7 +97,7 @@ impl Policy for CountedLimits {
     }
 }
 
-/// What policies made of a mix.
+/// The results of policies on a mix.
 struct MixOnBus {
     mbps: u32,
     name: String,
@@ -116,7 +118,7 @@ impl MixOnBus {
         moved / f64::from(self.mbps)
     }
 
-    /// A policy's unfairness and STP over those of ways only.
+    /// A policy's unfairness and STP relative to ways only.
     fn over_ways_only(&self, policy: &str) -> Option<[f64; 2]> {
         let [own, ways] =
             [policy, WAYS_ONLY].map(|name| self.of(name).map(|(_, of, _)| &of.metrics));
@@ -227,7 +229,7 @@ fn settings(mbps: u32, seed: u64) -> Settings {
     Settings { set_sampling, time_scale, seed, ..Settings::new(chip) }
 }
 
-/// At the scale of the mixes there are too few requests.
+/// The scale of the mixes would have too few requests.
 fn service_settings(seed: u64) -> Settings {
     Settings { time_scale: 20, ..settings(MBPS[0], seed) }
 }
@@ -244,7 +246,7 @@ fn service_jobs() -> Vec<Job> {
     std::iter::once(service).chain(streams).collect()
 }
 
-/// Limits are found one step after the other.
+/// The protocol is longer, as limits are found one step after the other.
 fn protocol() -> ChipProtocol {
     ChipProtocol {
         warm_up: Duration::from_secs(25),
@@ -288,7 +290,8 @@ fn run_all(
         .collect()
 }
 
-/// Reports each policy beside ways only. `aims`: the claims of unfairness and STP with limits.
+/// Reports each policy relative to ways only. `aims`: the claims about unfairness and STP with
+/// limits.
 fn compare(item: &str, mixes: &[&MixOnBus], aims: Option<[ClaimName; 2]>, findings: &mut Findings) {
     findings.add_beside(item, "mixes", "mixes", Some(mixes.len() as f64));
     for (name, ..) in POLICIES.iter().filter(|(name, ..)| *name != WAYS_ONLY) {

@@ -1,5 +1,5 @@
-//! A service with an objective beside streams, window by window: how it answers, the streams'
-//! levels, and what they move.
+//! A service with an objective beside streams, window by window: its latency, the streams' levels,
+//! and their traffic.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use crate::executed::{ProgramStep, timeline};
 use crate::paper::figures::{FigureError, Line, lines};
 use crate::paper::published::FigureFolder;
 
-/// How long a window is, and how many a run has: as long as one of the findings, with its warm-up.
+/// The length of a window, and the number of windows in a run: as long as a run of the findings,
+/// with its warm-up.
 const WINDOW: Duration = Duration::from_millis(500);
 const WINDOWS: u32 = 60;
 
-/// The scenario under `fairways` with ways only, then under `fairways`, from its beginning on.
+/// The scenario under `fairways` with ways only, then under `fairways`, each from its start.
 #[derive(Clone, Debug)]
 pub struct ObjectiveTimelines(pub Vec<ObjectiveTimeline>);
 
@@ -55,7 +56,7 @@ impl ObjectiveTimeline {
         0..self.steps[0].len()
     }
 
-    /// The service's tail in a window over its objective; `None` without requests.
+    /// The service's tail in a window relative to its objective; `None` without requests.
     #[must_use]
     pub fn over_objective(&self, window: usize) -> Option<f64> {
         let tail = self.steps[0][window].tail?;
@@ -68,7 +69,7 @@ impl ObjectiveTimeline {
         self.steps[1 + stream][window].level.map_or(100, |level| level.get())
     }
 
-    /// What the streams move in a window, GB/s.
+    /// The streams' traffic in a window, GB/s.
     #[must_use]
     pub fn moved_gbps(&self, window: usize) -> f64 {
         let lines: u64 = self.steps[1..].iter().map(|steps| steps[window].counted.lines).sum();

@@ -27,9 +27,9 @@ pub fn corpus_programs() -> &'static ProgramCatalog {
     &PROGRAMS
 }
 
-/// The phased programs of the models, each phase with a program of the same class instead: the next
-/// one in the table's order. The corpus has no phases of its own, because it measures one slice of
-/// each program. A phased program is left out if the table lacks a class.
+/// The phased programs of the models, with another program of the same class in each phase: the
+/// next one in the table's order. The corpus has no phases of its own, because it measures one
+/// slice of each program. A phased program is left out if the table lacks a class.
 fn phased(table: &ProfileTable, models: &ProgramCatalog) -> Vec<PhasedProgram> {
     let ways = Ways::new(WAYS).expect("a cache has ways");
     let own = classes(table, ways);

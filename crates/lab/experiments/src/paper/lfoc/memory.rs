@@ -1,4 +1,4 @@
-//! The limit of memory, which the simulator of §3 knows and the machine of §5 has.
+//! The limit of memory bandwidth, which the simulator of §3 models and the machine of §5 has.
 
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfiledProgram};
 

@@ -1,4 +1,4 @@
-//! Each service alone: how much it can answer, and how soon. Objectives are derived from this.
+//! Each service alone: its throughput and its latency. The objectives are derived from these.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The effect of every division of the cache on global performance: whether a loss of Figure 5 can
-//! come from the cache.
+//! The effect of every division of the cache on global performance. It shows whether the cache can
+//! cause a loss in Figure 5.
 
 use fairways_chip::ChipError;
 use rayon::prelude::*;
@@ -43,7 +43,7 @@ fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
     Ok([losses.iter().copied().fold(f64::MAX, f64::min), most])
 }
 
-/// `numbers` is how many of each ran.
+/// Adds the findings; `numbers` says how many programs of each kind ran.
 pub(super) fn findings(numbers: &str, ends: &[[f64; 2]], findings: &mut Findings) {
     for (which, place) in [("least", 0), ("greatest", 1)] {
         let all: Vec<f64> = ends.iter().map(|ends| ends[place]).collect();

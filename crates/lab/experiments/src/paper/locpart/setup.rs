@@ -61,12 +61,12 @@ pub(super) const BATCH: &str = "mcf06";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocpartBench {
     pub(super) settings: Settings,
-    /// The factor by which the cache, programs' memory and all times are smaller: so the same share
-    /// of a way is filled in a second of the policy.
+    /// The factor by which the cache, programs' memory and all times are smaller, so that a second
+    /// of the policy still fills the same share of a way.
     by: u32,
     /// Threads of the service, and copies of the batch program (decision Locpart 13).
     threads: u32,
-    /// What the batch program is: the services have no living counterpart.
+    /// The ground for the batch program; the services have no living counterpart.
     ground: Ground,
 }
 
@@ -92,9 +92,9 @@ impl LocpartBench {
         self.settings.chip.llc.ways.get()
     }
 
-    /// Several threads of the program of this name, as one that is as many times as fast: it
-    /// references the LLC as often as they do together. `memories` is how many of them have a
-    /// memory of their own.
+    /// Several threads of the program of this name, as one program that is that many times as fast
+    /// and references the LLC as often as they do together. `memories` of them have their own
+    /// memory.
     fn program(self, name: &str, memories: u32) -> SimulatedProgram {
         let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
         if let Accesses::Mixture(mixture) = &mut program.accesses {
@@ -122,9 +122,9 @@ impl LocpartBench {
         })
     }
 
-    /// The living counterpart of the batch program, as it was measured behind a private cache of
-    /// the same size. Its profile has larger ways; and of a cache that copies share, each has its
-    /// part. References of a curve are by set, so the smaller cache needs no smaller memory.
+    /// The living counterpart of the batch program, as measured behind a private cache of the same
+    /// size. Its profile has larger ways; if copies share a cache, each has its part of it.
+    /// References of a curve are made by set, so a smaller cache needs no smaller memory.
     fn living_batch(self) -> SimulatedProgram {
         let table = corpus_table(CorpusMachine::Broadwell);
         let name = counterpart("mcf").expect("the corpus has it");
@@ -180,14 +180,14 @@ impl LocpartBench {
     }
 }
 
-/// How a service is run: where, and for how long.
+/// The scale of a service's runs: where it runs, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     pub(super) bench: LocpartBench,
     /// Requests of a tail.
     pub(super) requests: u32,
-    /// The number of steps for a tail, of which the last counts: where a request fills the cache
-    /// many times over, no warm-up is needed.
+    /// The number of steps for a tail, of which the last counts. If a request fills the cache many
+    /// times over, no warm-up is needed.
     pub(super) tails: u32,
     /// Steps of a scenario of Figures 4 to 6.
     pub(super) step: Duration,

@@ -38,7 +38,7 @@ pub(super) enum BenchProgram {
 }
 
 impl BenchProgram {
-    /// What runs for a paper's benchmark on a ground.
+    /// The program for a paper's benchmark on a ground.
     pub(super) fn of_benchmark(name: &'static str, ground: Ground) -> Self {
         let counterpart = match ground {
             Ground::Models => None,
@@ -64,7 +64,7 @@ impl BenchProgram {
         self.overlapping(chip, at, 1.0)
     }
 
-    /// The same on a core with this many of its misses under way at the same time.
+    /// The same on a core that can have this many of its misses under way at once.
     pub(super) fn overlapping(self, chip: &Geometry, at: Time, overlap: f64) -> Job {
         let program = match self {
             Self::Model(name) => named(&format!("{name}-like"))
@@ -94,7 +94,7 @@ impl BenchProgram {
     }
 }
 
-/// Adds which program stands for each of these benchmarks.
+/// Adds the program that replaces each of these benchmarks.
 pub(super) fn add_counterparts(benchmarks: &[&'static str], findings: &mut Findings) {
     for &name in benchmarks {
         let text = match BenchProgram::of_benchmark(name, Ground::Corpus) {

@@ -22,7 +22,7 @@ pub(super) struct ImportedClass {
     pub(super) members: BTreeSet<ClassMember>,
 }
 
-/// The mask in each cache, by resctrl's number; `None` stands for every other cache.
+/// The mask in each cache, by resctrl's number; `None` stands for all other caches.
 pub(super) type CacheMasks = BTreeMap<Option<u32>, u32>;
 
 /// The ways of a class.
@@ -30,7 +30,7 @@ pub(super) type CacheMasks = BTreeMap<Option<u32>, u32>;
 pub(super) enum ClassWays {
     Unknown,
     Masks(CacheMasks),
-    /// Ways that no other class has, wherever they are.
+    /// A number of ways that no other class has; it does not matter which.
     Own(u32),
 }
 
@@ -57,7 +57,7 @@ impl ImportedClass {
         }
     }
 
-    /// How many programs it has: the pods of a namespace are one.
+    /// The number of its programs; all matching pods of a namespace count as one.
     pub(super) fn programs(&self) -> u32 {
         let mut namespaces = BTreeSet::new();
         let mut count = 0;
@@ -76,18 +76,18 @@ impl ImportedClass {
 /// The ways that only one class may fill (docs/decisions.md, Other managers' configurations 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ExclusiveWays {
-    /// In the cache where they are fewest.
+    /// Their number in the cache where it is smallest.
     pub(super) least: u32,
-    /// In the cache where they are most.
+    /// Their number in the cache where it is largest.
     pub(super) most: u32,
-    /// All that the class may fill, in the cache where they are most.
+    /// The number of ways that the class may fill, in the cache where it is largest.
     pub(super) width: u32,
-    /// Whether it shares none, and has as many in each cache.
+    /// Whether it shares no ways, and has equally many in each cache.
     pub(super) is_all: bool,
 }
 
-/// The ways of its own of a class, with those of everything else in `confined`; `None` if its ways
-/// are not known.
+/// The ways that only this class may fill; `confined` has those of everything else. `None` if its
+/// ways are not known.
 pub(super) fn own_ways(
     classes: &[ImportedClass],
     index: usize,

@@ -1,8 +1,8 @@
 //! `fairways config import`: what other managers of the cache are configured to do, as a
 //! configuration of Fairways.
 //!
-//! Each source is read into classes, with their ways and programs. What has no counterpart here is
-//! kept as a line that says what, where and why.
+//! Each source is read into classes, with their ways and programs. Settings without a counterpart
+//! in Fairways are kept as lines that say what is left out, where, and why.
 
 mod classes;
 mod goresctrl;
@@ -43,7 +43,7 @@ const LARGEST_CONFIGURATION: usize = 1 << 20;
 const MOST_CLASSES: usize = 512;
 /// The most lines about what is left out.
 const MOST_LEFT_OUT: usize = 200;
-/// How much of a name is shown in such a line, in letters.
+/// The most letters of a name in such a line.
 const LONGEST_LEFT_OUT: usize = 200;
 
 /// Why a share of the cache is left out.
@@ -62,13 +62,13 @@ pub struct ImportOptions {
     pub sources: Vec<PathBuf>,
     /// Whether the mounted resctrl is a source, too.
     pub live: bool,
-    /// What the sources are; without it, their content says so.
+    /// The kind of the sources; `None`: their content shows it.
     pub from: Option<SourceKind>,
     /// The new file; without it, standard output.
     pub output: Option<PathBuf>,
-    /// How many ways the cache has; without it, as many as this host's.
+    /// The number of ways of the cache; `None`: that of this host.
     pub ways: Option<u32>,
-    /// How many bytes the cache has; without it, as many as this host's.
+    /// The size of the cache in bytes; `None`: that of this host.
     pub cache_size: Option<u64>,
 }
 
@@ -94,12 +94,12 @@ impl HostCache {
     }
 }
 
-/// What has been read so far.
+/// The contents of the sources that were read so far.
 struct ImportedSources {
     cache: HostCache,
     /// The name of the source that is being read.
     source: String,
-    /// Where the lines of XML begin, but the first.
+    /// The offsets at which the lines of XML begin, except the first.
     line_starts: Vec<usize>,
     /// The names of all sources, with their kinds.
     sources: BTreeSet<String>,
@@ -107,11 +107,11 @@ struct ImportedSources {
     pods: Vec<ImportedPod>,
     /// rubik's level of background pods that name none.
     default_level: &'static str,
-    /// To how many ways everything else is limited, and to which.
+    /// The number of ways that everything else is limited to, and the masks.
     confined: Option<(u32, CacheMasks)>,
-    /// More to know about the result.
+    /// Further remarks about the result.
     comments: Vec<String>,
-    /// The first lines about what is left out, and how many more there are.
+    /// The first lines about settings that are left out, and the number of further ones.
     left_out: Vec<String>,
     more_left_out: usize,
 }
@@ -143,7 +143,7 @@ impl ImportedSources {
         1 + self.line_starts.partition_point(|start| *start <= at)
     }
 
-    /// Notes what is not carried over, and why.
+    /// Records a setting that is left out, and why.
     fn leave_out(&mut self, line: usize, what: &str, why: &str) {
         self.leave_out_at(&self.place(line), what, why);
     }
@@ -173,7 +173,7 @@ impl ImportedSources {
         Ok(())
     }
 
-    /// Carries over the ways of the group that everything else is in.
+    /// Adopts the ways of the group that everything else is in.
     fn confine_others(&mut self, rest: &ImportedClass) {
         let what = match rest.name.as_str() {
             "" => "the root's group",
@@ -184,7 +184,7 @@ impl ImportedSources {
         }
         let ClassWays::Masks(masks) = &rest.ways else { return };
         let Some(least) = masks.values().map(|mask| mask.count_ones()).min() else { return };
-        // In the whole cache it is not limited.
+        // A group with the whole cache is not limited.
         if least == 0 || self.cache.ways.is_some_and(|ways| least >= ways) {
             return;
         }
@@ -204,7 +204,7 @@ impl ImportedSources {
                 return Err(self.wrong(&format!("expected {expected}, found a folder")));
             }
             self.note(SourceKind::Resctrl);
-            // Its masks are of its own cache; other sources have that of `--ways`, or the host's.
+            // Its masks belong to its own cache; other sources use that of `--ways`, or the host's.
             let cache = self.cache;
             let read = live::read(self, path, &Roots::default());
             self.cache = cache;
@@ -240,7 +240,7 @@ impl ImportedSources {
         self.sources.insert(format!("{} ({})", self.source, kind.name()));
     }
 
-    /// Reads the documents of YAML or JSON; whether any of them is known.
+    /// Reads the documents of YAML or JSON; returns whether any of them is known.
     fn documents(&mut self, text: &str, from: Option<SourceKind>) -> Result<bool, WrongLine> {
         let mut is_known = false;
         for document in yaml::read(text)? {
@@ -291,7 +291,7 @@ impl ImportedSources {
         Ok(false)
     }
 
-    /// Reads what a `ConfigMap` has of other managers.
+    /// Reads the settings of other managers in a `ConfigMap`.
     fn config_map(&mut self, map: &YamlNode, from: Option<SourceKind>) -> Result<bool, WrongLine> {
         let Some(data) = map.get("data") else { return Ok(false) };
         let data = data.map("data")?;
@@ -306,7 +306,7 @@ impl ImportedSources {
                     }
                 }
                 Err(error) if is_theirs => return Err(error),
-                // Another program's file.
+                // It is another program's file.
                 Err(_) => {}
             }
         }
@@ -362,7 +362,7 @@ pub fn import(options: &ImportOptions, out: &mut dyn Write) -> anyhow::Result<()
     Ok(())
 }
 
-/// What was read, as a configuration that the daemon takes.
+/// The imported settings, as a configuration that the daemon accepts.
 fn configuration(import: &mut ImportedSources) -> anyhow::Result<String> {
     pods::assign(import);
     let text = output::text(import);
@@ -390,7 +390,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
 }
 
 impl ImportedSources {
-    /// The lines about what is left out, and how many more there are.
+    /// The lines about settings that are left out, and the number of further ones.
     fn shown_left_out(&self) -> Vec<String> {
         let mut lines = self.left_out.clone();
         if self.more_left_out > 0 {

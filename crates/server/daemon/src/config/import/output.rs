@@ -10,7 +10,7 @@ use super::{ImportedSources, NO_BANDWIDTH, NO_FIXED_LIMIT, SourceKind};
 use crate::config::names::{easy_name, unique_name};
 use crate::config::{ProgramConfig, group_name};
 
-/// What is promised to the programs of a class.
+/// The promise to the programs of a class.
 struct ClassPromise {
     /// To each program.
     baseline_ways: Option<u32>,
@@ -83,7 +83,7 @@ pub(super) fn text(import: &mut ImportedSources) -> String {
     text + &programs + &examples
 }
 
-/// Where the text comes from, and what it does not have.
+/// The origin of the text, and what it leaves out.
 fn head(import: &ImportedSources) -> String {
     let sources: Vec<&str> = import.sources.iter().map(String::as_str).collect();
     let mut text = format!(
@@ -133,7 +133,7 @@ fn is_static(
     !classes.is_empty() && all_fit && is_whole
 }
 
-/// What is promised to a class's programs; what is not is noted.
+/// The promise to a class's programs; records what is not promised.
 fn promise(
     import: &mut ImportedSources,
     class: &ImportedClass,
@@ -225,7 +225,7 @@ fn program(
     );
 }
 
-/// The pods of a namespace that have some labels: all of a class are one program.
+/// A rule for the pods of a namespace with some labels: all pods of a class are one program.
 fn rule(class: &ImportedClass, namespace: &str, labels: &str, promise: &ClassPromise) -> String {
     let group = group_name(&class.name);
     let group = group.unwrap_or_else(|_| easy_name(&class.name).replace(':', "-"));

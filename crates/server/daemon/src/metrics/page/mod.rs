@@ -24,16 +24,16 @@ use crate::promises;
 /// The page's media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A smaller loss is not shown, nor are more than so many: each is a series of its own.
+/// Losses below this are not shown, nor more than this many, as each is a time series.
 const LEAST_LOSS: f64 = 0.025;
 const MOST_LOSSES: usize = 64;
 
-/// The data that a page is made from.
+/// The data for a page.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) status: Status,
     pub(super) totals: Totals,
-    /// The losses of late in each domain.
+    /// The recent losses in each domain.
     pub(super) losses: Vec<BlameReport>,
     pub(super) means: Means,
     /// `None` without NRI.
@@ -116,7 +116,7 @@ impl Snapshot {
         self.energy(to, &families::ACTIVITY, |program| program.activity_farads)
     }
 
-    /// What packages count of whole programs, once for each, whatever its domains.
+    /// The counts of packages for whole programs, once for each, whatever its domains.
     fn energy(
         &self,
         to: &mut DescriptorEncoder<'_>,
@@ -218,7 +218,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The largest losses, and how many are left out.
+    /// The largest losses, and the number of those that are left out.
     fn losses(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let all = self.losses.iter().flat_map(BlameReport::caused);
         let mut all: Vec<_> = all.filter(|caused| caused.loss >= LEAST_LOSS).collect();
@@ -320,8 +320,8 @@ impl EncodeGaugeValue for Value {
     }
 }
 
-/// Puts a metric and its samples on the page. A metric without samples is described all the same:
-/// it is known, and missing.
+/// Puts a metric and its samples on the page. A metric without samples is described nevertheless,
+/// to show that it exists and is missing.
 fn family(
     to: &mut DescriptorEncoder<'_>,
     of: &Family,

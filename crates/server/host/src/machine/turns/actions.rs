@@ -9,7 +9,7 @@ use super::super::trouble::Trouble;
 use super::{Turns, Watch, gathering};
 
 impl Turns {
-    /// Reports times together from now on.
+    /// Reports groups of threads that ran together from now on.
     pub(super) fn watch_together(
         &mut self,
         domain: u32,
@@ -24,7 +24,7 @@ impl Turns {
         self.ask(trouble, |scheduler| scheduler.watch(least));
     }
 
-    /// Lets a thread run on these CPUs of a domain only.
+    /// Confines a thread to these CPUs of a domain.
     pub(super) fn allow(
         &mut self,
         domain: u32,
@@ -48,7 +48,7 @@ impl Turns {
         self.fit(thread.app, reason, state);
     }
 
-    /// Lets a thread run before others, or no longer.
+    /// Puts a thread ahead of others, or ends that.
     pub(super) fn raise(
         &mut self,
         domain: u32,
@@ -79,7 +79,7 @@ impl Turns {
         }
     }
 
-    /// Lets a thread's next turn be this long.
+    /// Sets the length of a thread's next turn.
     pub(super) fn order(
         &mut self,
         domain: u32,
@@ -102,14 +102,14 @@ impl Turns {
         self.ask(&mut state.trouble, |scheduler| scheduler.order(app, time));
     }
 
-    /// Sets again what policies allow, where CPUs have other numbers now.
+    /// Applies again where policies let threads run, as CPUs have other numbers now.
     pub(super) fn fit_all(&mut self, state: &mut HostState) {
         for app in self.threads.keys().copied().collect::<Vec<_>>() {
             self.fit(app, "other CPUs are on line", state);
         }
     }
 
-    /// Lets a thread run where its domains' policies let it.
+    /// Confines a thread to where its domains' policies let it run.
     fn fit(&mut self, app: AppId, reason: &str, state: &mut HostState) {
         let Some(cpus) = self.cpus_for(app, state) else { return };
         let Some(of) = self.threads.get_mut(&app).filter(|of| of.cpus != cpus) else { return };
@@ -127,8 +127,8 @@ impl Turns {
         if self.observe { "observed, not carried out" } else { "scheduled" }
     }
 
-    /// Where the domains' policies let a thread run; nothing for everywhere. `None` for a thread
-    /// that is not there any more.
+    /// The CPUs on which the domains' policies let a thread run; empty for everywhere. `None` for a
+    /// thread that no longer exists.
     fn cpus_for(&self, app: AppId, state: &HostState) -> Option<CpuSet> {
         let thread = self.threads.get(&app)?;
         let member = state.roster.members.get(&app)?;

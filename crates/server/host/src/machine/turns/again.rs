@@ -1,4 +1,4 @@
-//! A scheduler that the kernel ends: another takes its place, and it is tried again, a few times.
+//! Replaces a scheduler that the kernel has ended, and tries it again a few times.
 
 use std::io;
 use std::time::Duration;
@@ -11,53 +11,53 @@ use super::super::state::HostState;
 use super::super::trouble::Failure;
 use super::Turns;
 
-/// How long a scheduler stays out after its first end in [`PERIOD`]; three times as long after each
-/// further one.
+/// How long to wait before the next try after the first end in [`PERIOD`]; three times as long
+/// after each further one.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How often it is tried again in [`PERIOD`].
+/// The most tries in [`PERIOD`].
 const MOST: usize = 3;
 
 const PERIOD: Duration = Duration::from_secs(3600);
 
-/// The schedulers that follow one that the kernel has ended.
+/// The schedulers that replace one that the kernel has ended.
 pub trait Successors {
-    /// Another scheduler, in its place.
+    /// Another scheduler, as a replacement.
     ///
     /// # Errors
     /// If there is none.
     fn substitute(&mut self) -> io::Result<Box<dyn Scheduler>>;
 
-    /// Checks whether the first one might do again, without trying.
+    /// Checks whether the first scheduler might work again, without trying.
     ///
     /// # Errors
-    /// Why not.
+    /// If it would not; the error says why.
     fn may_return(&self) -> Result<(), String>;
 
-    /// The first one again.
+    /// The first scheduler again.
     ///
     /// # Errors
-    /// If it can't be had.
+    /// If it can't be started.
     fn first(&mut self) -> io::Result<Box<dyn Scheduler>>;
 }
 
-/// When a scheduler ended of late, and what is due.
+/// When a scheduler ended recently, and when it is tried again.
 #[derive(Debug, Default)]
 pub(super) struct SchedulerEnds {
     /// Ends and failed attempts of the last [`PERIOD`], in order.
     times: Vec<Time>,
     /// How often the kernel has ended it.
     pub(super) count: u64,
-    /// What the schedulers that are out counted as [`Scheduler::threads_without_room`].
+    /// [`Scheduler::threads_without_room`], added up over the schedulers that were replaced.
     pub(super) threads_without_room: u64,
     /// When to try it again; `None` while it schedules.
     due: Option<Time>,
-    /// What is reported meanwhile.
+    /// What is reported until then.
     pub(super) degraded: Option<String>,
 }
 
 impl SchedulerEnds {
-    /// It ended just now, or could not be had again.
+    /// Records that it ended just now, or could not be started again.
     fn end(&mut self, now: Time) {
         self.times.retain(|at| at.after(PERIOD) > now);
         self.times.push(now);
@@ -73,11 +73,11 @@ impl SchedulerEnds {
 }
 
 impl Turns {
-    /// The kernel has ended the scheduler: another one takes over its requests.
+    /// Replaces the scheduler that the kernel has ended; another one takes over its requests.
     pub(super) fn take_its_place(&mut self, why: &io::Error, state: &mut HostState) {
-        // The old scheduler may keep what the next one needs.
+        // The old scheduler may have resources that the next one needs.
         let name = self.part().map_or("", |ended| ended.name());
-        // There is none in the place of the one that is in the first one's.
+        // A replacement that ends is not replaced itself.
         let successors = self.successors.as_mut().filter(|_| self.ends.due.is_none());
         let Some(successors) = successors else {
             let why = io::Error::new(why.kind(), format!("{name}: {why}"));
@@ -109,7 +109,7 @@ impl Turns {
             tracing::warn!(target: "fairways::machine", "the scheduler can't be tried again yet: {why}");
             return;
         }
-        // The one in its place keeps the same ledger, and lets all threads go first.
+        // The replacement uses the same ledger, so it lets all threads go first.
         if let Some(substitute) = self.part() {
             for (thing, why) in substitute.close().failed {
                 state.trouble.log(&format!("{thing} is not as it was before: {why}"));
@@ -133,25 +133,25 @@ impl Turns {
         }
     }
 
-    /// Takes the scheduler, and adds what it counted to what those before it did.
+    /// Removes the scheduler, and adds its counts to those of earlier ones.
     fn part(&mut self) -> Option<Box<dyn Scheduler>> {
         let scheduler = self.scheduler.take()?;
         self.ends.threads_without_room += scheduler.threads_without_room();
         Some(scheduler)
     }
 
-    /// Repeats all requests to a new scheduler, which is used from now on.
+    /// Repeats all requests to a new scheduler, and uses it from now on.
     fn install(&mut self, mut new: Box<dyn Scheduler>, state: &mut HostState) {
         let (refused, done) = self.ask_again(new.as_mut());
         self.scheduler = Some(new);
         if let Err(why) = done {
             state.trouble.log(&why.to_string());
         }
-        // A thread that is not taken in is not managed. It is tried again later.
+        // A thread that the scheduler refuses is not managed, and is tried again later.
         for app in refused {
             self.leave(app, state);
         }
-        // Turns may be of another length now.
+        // The length of turns may have changed.
         self.survey(state);
     }
 }

@@ -1,4 +1,4 @@
-//! Turns that have ended, and schedulers.
+//! Turns that have ended, and schedulers that have.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,8 +13,8 @@ use super::super::state::HostState;
 use super::Turns;
 
 impl Turns {
-    /// Fetches the turns that have ended, once an instant. After an alarm nothing but alarms
-    /// happens at its instant.
+    /// Fetches the turns that have ended, once an instant. After an alarm, only alarms happen at
+    /// the same instant.
     pub(super) fn fetch_turns(&mut self, state: &mut HostState) {
         let now = state.agenda.now();
         if self.fetched_at == Some(now) || state.agenda.has_rung() {
@@ -52,11 +52,11 @@ impl Turns {
         }
     }
 
-    /// Reports the turns that were fetched, of threads that policies know.
+    /// Reports the fetched turns of threads that policies know.
     pub(super) fn report_turns(&mut self, state: &mut HostState) {
         for (id, Stretch { together, .. }) in std::mem::take(&mut self.stretches) {
             let Some(domain) = state.domains.offered(id) else { continue };
-            // The policy has no use for a thread's counts beside another that has left since.
+            // A policy has no use for counts beside a thread that has left since.
             if together.threads.iter().all(|ran| domain.running.contains(&ran.thread.app)) {
                 domain.report(Event::RanTogether(together));
             }
@@ -72,7 +72,7 @@ impl Turns {
         let quantum = self.scheduler.as_ref().map(|scheduler| scheduler.quantum());
         let mut orders = thread.orders.given(ordered);
         if orders.is_empty() {
-            // As usual; or an order that was replaced just when its turn began.
+            // A usual turn, or one whose order was replaced just when it began.
             let whose = thread.orders.whose().filter(|_| quantum != Some(ordered));
             let domain = whose.or_else(|| state.domains.of_cpu(cpu));
             orders.extend(domain.map(|id| (id, ordered)));
@@ -83,8 +83,8 @@ impl Turns {
             if !domain.running.contains(&app) || ran.is_zero() {
                 continue;
             }
-            // A domain knows its own CPUs only. Where the turn ended on another one's, a CPU is
-            // reported on which the thread may be.
+            // A domain knows only its own CPUs. If the turn ended on another CPU, one is reported
+            // on which the thread may run.
             let number = domain.cpus.iter().position(|&known| known == cpu);
             let number = number.and_then(|number| u32::try_from(number).ok());
             let cpu = number.or(allowed.copied()).unwrap_or(0);
@@ -94,7 +94,7 @@ impl Turns {
     }
 
     /// Repeats all requests in force to a new scheduler, unless threads are only observed. Returns
-    /// the threads that it does not take in, and the first error.
+    /// the threads that it refuses, and the first error.
     pub(super) fn ask_again(&self, new: &mut dyn Scheduler) -> (Vec<AppId>, io::Result<()>) {
         let (mut refused, mut done) = (Vec::new(), Vec::new());
         for (&app, thread) in &self.threads {
@@ -122,7 +122,7 @@ impl Turns {
     }
 }
 
-/// Asks the source for counters that CPUs did not count.
+/// Reads counters that CPUs did not count from the source.
 fn fill(domain: u32, stretch: &mut Stretch, counting: &mut Counting) {
     let together = &mut stretch.together;
     let apps: Vec<AppId> = together.threads.iter().map(|ran| ran.thread.app).collect();

@@ -15,7 +15,7 @@ use super::super::state::HostState;
 use super::super::trouble::Trouble;
 use super::{ThreadedProgram, Turns};
 
-/// Turns are fetched this often, even if nothing calls.
+/// The longest time between two fetches of turns, even without a call.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Mechanism for Turns {

@@ -10,13 +10,13 @@
 //!   counts for that domain's CPUs: where a thread lives in several, it may run where any of them
 //!   lets it. A turn that is over is reported to the domain that ordered it so, and to those whose
 //!   orders that one replaced; a usual turn to the domain of its CPU.
-//! - **Turns** are reported when they are seen, 10 ms later at most: turns and times together may
+//! - **Turns** are reported when they are seen, at most 10 ms late: turns and times together may
 //!   have ended a little before.
-//! - **What CPUs did not count** ([`Turn::counters`](fairways_turns::Turn::counters)), the source
-//!   is asked for ([`Source::beside`](fairways_perf::Source::beside)).
-//! - **A scheduler that the kernel ends** is followed by [another](Successors), which does what the
-//!   one before was asked for. The first is tried again: after 10 s, and three times as long after
-//!   each further end; three times an hour at most.
+//! - **Counters that CPUs did not count** ([`Turn::counters`](fairways_turns::Turn::counters)) are
+//!   read from the source ([`Source::beside`](fairways_perf::Source::beside)).
+//! - **A scheduler that the kernel ends** is replaced by [another](Successors), which takes over
+//!   its requests. The first is tried again after 10 s, and after three times as long after each
+//!   further end, at most three times an hour.
 
 mod actions;
 mod again;
@@ -45,7 +45,7 @@ use orders::Orders;
 
 /// A scheduler, and the requests made of it.
 pub struct Turns {
-    /// `None` once the kernel has ended it and there is none in its place.
+    /// `None` once the kernel has ended it and none has replaced it.
     scheduler: Option<Box<dyn Scheduler>>,
     successors: Option<Box<dyn Successors>>,
     ends: SchedulerEnds,
@@ -54,10 +54,10 @@ pub struct Turns {
     pub(super) observe: bool,
     programs: BTreeMap<ProgramKey, ThreadedProgram>,
     threads: BTreeMap<AppId, Thread>,
-    /// Threads of programs that could not be taken in, by number and start, and when to try again.
+    /// Threads that the scheduler refused, by number and start, and when to try again.
     refused: BTreeMap<(ProgramKey, i32, u64), Time>,
     watches: BTreeMap<u32, Watch>,
-    /// When turns were last fetched, which have ended, and which times together are to be reported.
+    /// When ended turns were last fetched, and which times together are to be reported.
     fetched_at: Option<Time>,
     ended: TurnReport,
     stretches: Vec<(u32, Stretch)>,
@@ -65,41 +65,41 @@ pub struct Turns {
     errors: Errors,
 }
 
-/// A program whose threads are taken in.
+/// A program whose threads are managed.
 #[derive(Default)]
 struct ThreadedProgram {
     entry: Option<usize>,
     name: String,
     /// Whether one of its threads has the program's own name.
     is_named: bool,
-    /// Its threads that were taken in, by number.
+    /// Its managed threads, by number.
     threads: BTreeMap<i32, AppId>,
 }
 
-/// A thread that was taken in.
+/// A managed thread.
 struct Thread {
     program: ProgramKey,
     number: i32,
     started: u64,
-    /// Where each domain's policy lets it run, by the policy's numbers; everywhere in the other
-    /// domains.
+    /// The CPUs on which each domain's policy lets it run, by the policy's numbers; all CPUs of the
+    /// other domains.
     allowed: BTreeMap<u32, Vec<u32>>,
-    /// The CPUs that were requested of the scheduler: empty for everywhere.
+    /// The CPUs that were requested from the scheduler; empty for all.
     cpus: CpuSet,
     /// The domains whose policies have raised it.
     raised: BTreeSet<u32>,
     orders: Orders,
 }
 
-/// Times together that a domain's policy asked for.
+/// A domain's request for times together.
 struct Watch {
     shortest: Duration,
     gathering: Gathering,
 }
 
 impl Turns {
-    /// A scheduler, and those that follow it should the kernel end it, on the host whose sysfs is
-    /// mounted there.
+    /// A scheduler, with the ones that replace it if the kernel ends it, on the host whose sysfs is
+    /// mounted at this path.
     ///
     /// # Errors
     /// If sysfs does not list which CPUs are on line; if the scheduler can't report turns.
@@ -141,12 +141,12 @@ impl Turns {
         has_changed
     }
 
-    /// The shortest time together that a domain's policy asked for.
+    /// The shortest time together that any domain's policy requested.
     fn shortest(&self) -> Option<Duration> {
         self.watches.values().map(|watch| watch.shortest).min()
     }
 
-    /// Makes a request of the scheduler, and logs a failure.
+    /// Makes a request to the scheduler, and logs a failure.
     fn ask(
         &mut self,
         trouble: &mut Trouble,

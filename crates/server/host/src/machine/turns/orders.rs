@@ -1,16 +1,15 @@
-//! The orders of domains' policies for a thread's turns.
+//! The orders for a thread's turns from the policies of its domains.
 
 use std::time::Duration;
 
-/// Orders whose outcome is not known yet, in the order in which they were given. A scheduler
-/// follows the last one: whichever domain gave it, it replaces those that have not come to their
-/// turn.
+/// Orders whose outcome is not known yet, in the order in which they were made. A scheduler follows
+/// the last one, whichever domain made it; it replaces those whose turn has not begun.
 #[derive(Debug, Default)]
 pub(super) struct Orders(Vec<(u32, Duration)>);
 
 impl Orders {
-    /// A domain orders the next turn. The first of its own earlier orders may be under way. This
-    /// order replaces any other of them, which needs no report.
+    /// Adds a domain's order for the next turn. The turn of its first pending order may have begun;
+    /// its other ones are replaced by this order and need no report.
     pub(super) fn push(&mut self, domain: u32, time: Duration) {
         let mut own = 0;
         self.0.retain(|(of, _)| {
@@ -25,15 +24,14 @@ impl Orders {
         self.0.last().map(|(_, time)| *time)
     }
 
-    /// The domain that gave it.
+    /// The domain that made the last order.
     pub(super) fn whose(&self) -> Option<u32> {
         self.0.last().map(|(domain, _)| *domain)
     }
 
-    /// A turn is over whose ordered length was `ordered`. Returns the domains to which it is to be
-    /// reported, each with the length that it had ordered: the domain whose order it was, and those
-    /// whose orders it replaced, since they wait for such a turn, too. Empty if no domain ordered
-    /// it.
+    /// Handles the end of a turn whose ordered length was `ordered`. Returns the domains to notify,
+    /// each with the length that it had ordered: the domain that made the order, and those whose
+    /// orders it replaced, as they wait for such a turn, too. Empty if no domain ordered it.
     pub(super) fn given(&mut self, ordered: Duration) -> Vec<(u32, Duration)> {
         let Some(place) = self.0.iter().position(|(_, time)| *time == ordered) else {
             return Vec::new();
@@ -66,7 +64,7 @@ mod tests {
         assert_eq!(orders.last(), Some(ms(8)));
         assert_eq!(orders.given(ms(12)), [(0, ms(12))]);
         assert_eq!(orders.given(ms(8)), [(1, ms(8))]);
-        // The first was not given before the second replaced it.
+        // The first order was replaced before its turn.
         orders.push(0, ms(12));
         orders.push(1, ms(8));
         assert_eq!(orders.given(ms(8)), [(0, ms(12)), (1, ms(8))]);

@@ -1,4 +1,4 @@
-//! Which threads are taken in.
+//! Which threads are managed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use super::super::trouble::Looked;
 use super::orders::Orders;
 use super::{Thread, Turns};
 
-/// When to try again to take in a thread that was refused, with the next look at its program's
+/// How long to wait before a refused thread is tried again, with the next listing of its program's
 /// threads.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Turns {
-    /// Finds a program's threads that came or went, or live in other domains. A thread that took
-    /// another's place under its number is found only if `all` are looked at, or where the program
-    /// has other threads than before: that is a file for each thread.
+    /// Finds a program's threads that came or went, or run in other domains. A new thread that got
+    /// the number of an old one is found only if `all` are looked at, or if the program has other
+    /// threads than before, as that takes reading a file for each thread.
     pub(super) fn list_threads_of(
         &mut self,
         program: ProgramKey,
@@ -55,28 +55,28 @@ impl Turns {
         }
     }
 
-    /// Whether a thread of a program was taken in.
+    /// Whether a thread of a program is managed.
     fn has(&self, program: ProgramKey, number: i32) -> bool {
         self.programs.get(&program).is_some_and(|of| of.threads.contains_key(&number))
     }
 
-    /// Whether that number is another thread's by now, or the thread lives in other domains than
-    /// before. Where the kernel must be asked, that is seen only if `all` are looked at.
+    /// Whether that number belongs to another thread now, or the thread runs in other domains than
+    /// before. What only the kernel knows is checked only if `all` are looked at.
     fn is_another(&self, app: AppId, thread: i32, all: bool, roster: &Roster) -> bool {
         let started = self.threads.get(&app).map(|thread| thread.started);
         all && roster.programs.thread_started(thread) != started
             || (all || self.owners(app).is_some()) && self.has_moved(app, thread, roster)
     }
 
-    /// Whether a thread lives in other domains than before: its owner lets it use other CPUs, or
-    /// CPUs came or went.
+    /// Whether a thread belongs to other domains than before, because its owner changed its CPUs,
+    /// or CPUs came or went.
     fn has_moved(&self, app: AppId, thread: i32, roster: &Roster) -> bool {
         let Some(member) = roster.members.get(&app) else { return false };
         self.caches.domains().len() > 1 && self.lives(app, thread, roster) != member.domains
     }
 
-    /// The domains of the CPUs that a thread's owner lets it use: where a policy confines it to
-    /// some of them, it lives in the others, too.
+    /// The domains of the CPUs that a thread's owner lets it use. A policy that confines it to some
+    /// of them does not change these.
     fn lives(&self, app: AppId, thread: i32, roster: &Roster) -> Vec<u32> {
         match self.caches.domains() {
             [only] => vec![only.id],
@@ -87,13 +87,13 @@ impl Turns {
         }
     }
 
-    /// The CPUs that a thread's owner lets it use, where the scheduler knows better than the
+    /// The CPUs that a thread's owner lets it use, if the scheduler knows them better than the
     /// kernel.
     fn owners(&self, app: AppId) -> Option<CpuSet> {
         self.scheduler.as_ref()?.owners(app)
     }
 
-    /// Takes a thread in.
+    /// Begins to manage a thread.
     fn take_in(&mut self, program: ProgramKey, number: i32, started: u64, state: &mut HostState) {
         let (app, now) = (state.roster.next_id(), state.agenda.now());
         if self.refused.get(&(program, number, started)).is_some_and(|again| *again > now) {
@@ -126,8 +126,8 @@ impl Turns {
             orders: Orders::default(),
         };
         self.threads.insert(app, thread);
-        // Now that the scheduler knows the owner's CPUs: a thread that is confined may have made
-        // it.
+        // Only now does the scheduler know the owner's CPUs: a confined thread may have made this
+        // one.
         let domains = self.lives(app, number, &state.roster);
         let (target, tasks) = (name.clone(), vec![number]);
         let target = Target { app, name: target, cgroup: None, threads: tasks.clone() };
@@ -135,7 +135,7 @@ impl Turns {
         state.start(Member { program, entry, name, cgroup: None, domains, tasks, is_gone: false });
     }
 
-    /// Lets a thread go: it has ended, or is not managed any longer.
+    /// Stops managing a thread, because it has ended, or is no longer wanted.
     pub(super) fn leave(&mut self, app: AppId, state: &mut HostState) {
         if let Some(thread) = self.threads.remove(&app) {
             if let Some(program) = self.programs.get_mut(&thread.program)
@@ -147,7 +147,7 @@ impl Turns {
                 scheduler.end(app);
             }
         }
-        // Of a thread nothing is kept once it is over for every domain.
+        // Nothing is kept of a thread once it has ended for every domain.
         state.end(app);
     }
 }

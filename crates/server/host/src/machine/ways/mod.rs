@@ -1,4 +1,4 @@
-//! A host whose policies give out the ways of caches, by resctrl.
+//! A host whose policies assign the ways of caches, through resctrl.
 
 mod node_choice;
 mod plans;
@@ -19,16 +19,16 @@ use super::trouble::{Failure, Looked, Trouble};
 use node_choice::NodeChoice;
 use programs::ManagedProgram;
 
-/// Resctrl, and what is known of programs for it.
+/// Resctrl, and what it needs to know of programs.
 pub(super) struct CacheWays {
     actuator: Box<Actuator>,
     /// Whether plans are logged and not carried out.
     observe: bool,
     programs: BTreeMap<AppId, ManagedProgram>,
-    /// While observing, the ways that others let programs fill, where these are not all.
+    /// While observing: the ways that others let programs fill, if these are not all.
     limits: BTreeMap<(u32, AppId), WayMask>,
     choice: NodeChoice,
-    /// Why the last plan that failed did.
+    /// The reason of the last failed plan.
     failed: String,
 }
 
@@ -74,14 +74,14 @@ impl Mechanism for CacheWays {
 
     fn end(&mut self, program: ProgramKey, state: &mut HostState) {
         for app in state.roster.members_of(program) {
-            // What listens for its latencies ends before one of its name begins.
+            // Its latency source has to close before another program of its name opens one.
             drop(self.leave(app, state));
         }
     }
 
     fn list_threads(&mut self, state: &mut HostState) {
-        // A program that is allowed to run elsewhere may then live in another domain, which nothing
-        // reports.
+        // A program that may suddenly run elsewhere may then belong to another domain, which
+        // nothing reports.
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
         self.divide(state);
@@ -167,8 +167,8 @@ impl Mechanism for CacheWays {
 }
 
 impl CacheWays {
-    /// Makes each NUMA node a domain where several share a cache and every program is bound to one
-    /// of them; otherwise, each cache.
+    /// Makes each NUMA node a domain if several share a cache and every program is bound to one of
+    /// them; otherwise each cache.
     fn divide(&mut self, state: &mut HostState) {
         let nodes = self.actuator.nodes();
         let are_bound = !nodes.is_empty() && state.are_all_within(&nodes);
@@ -180,14 +180,14 @@ impl CacheWays {
                 if by_node { "a NUMA node, since all programs are bound to one" } else { "a cache" }
             );
             self.survey(state);
-            // The windows under way began with counts of other places.
+            // The open windows began with counts from other groups.
             state.counting.restart(None, state.agenda.now(), self);
         }
     }
 }
 
 impl CacheWays {
-    /// Notes which ways others let programs fill, where no plan does.
+    /// Records the ways that others let programs fill, if no plan does.
     fn see_limits(&mut self, state: &HostState) {
         self.limits.clear();
         if !self.observe {

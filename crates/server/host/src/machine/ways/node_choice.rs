@@ -1,20 +1,21 @@
-//! Whether domains are nodes or caches, where several nodes share a cache: a change ends all plans
-//! and windows, and anybody who sets a thread's affinity can cause one.
+//! Whether domains are nodes or caches, if several nodes share a cache. A change ends all plans and
+//! windows, and anyone who sets a thread's affinity can cause one.
 
-/// What programs want, listing after listing.
+/// How programs are bound, from listing to listing.
 #[derive(Debug)]
 pub(super) struct NodeChoice {
     by_node: bool,
     /// The listings in a row in which all programs were bound to nodes.
     agreeing: u32,
-    /// How many it takes for nodes: none at first, then twice as many after each return to caches.
+    /// How many such listings have to precede a change to nodes: none at first, then twice as many
+    /// after each return to caches.
     needed: u32,
 }
 
 /// The wait after the first return to caches, in listings.
 const FIRST_WAIT: u32 = 4;
 
-/// The longest wait, in listings; after so many with nodes, all returns to caches are forgotten.
+/// The longest wait, in listings; after this many with nodes, all returns to caches are forgotten.
 const LONGEST_WAIT: u32 = 1 << 12;
 
 impl NodeChoice {
@@ -22,8 +23,8 @@ impl NodeChoice {
         Self { by_node: false, agreeing: 0, needed: 0 }
     }
 
-    /// Whether domains are nodes from now on. Caches at once if a program is bound to no node, as a
-    /// node does not count what it does elsewhere.
+    /// Whether domains are nodes from now on. If a program is bound to no node, they are caches at
+    /// once, as a node does not count what the program does elsewhere.
     pub(super) fn update(&mut self, are_bound: bool) -> bool {
         if are_bound {
             self.agreeing = self.agreeing.saturating_add(1);

@@ -1,4 +1,4 @@
-//! How the plans of all domains are carried out, and their outcome.
+//! Carries out the plans of all domains.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::super::roster::Roster;
 use super::super::state::HostState;
 use super::CacheWays;
 
-/// A domain's plan, in place of the one in force there.
+/// A domain's plan that replaces the one in force there.
 type NewPlan<'a> = (u32, &'a Partition);
 
 impl CacheWays {
@@ -51,7 +51,7 @@ impl CacheWays {
         self.report_changed(answered, state);
     }
 
-    /// Carries out a plan, or only logs it while observing, or where nothing can be given out.
+    /// Carries out a plan, or only logs it while observing, or if no ways can be assigned.
     fn enforce(
         &mut self,
         id: u32,
@@ -77,11 +77,11 @@ impl CacheWays {
         Ok(())
     }
 
-    /// The partition in force in a domain for which this one was planned: the planned one, where
-    /// every program that still runs has what was planned for it.
+    /// The partition in force in a domain for this plan: the planned one, if every program that
+    /// still runs has what was planned for it.
     fn in_force(&self, id: u32, planned: &Partition, state: &HostState) -> Partition {
         let Some(domain) = state.domains.get(id) else { return Partition::default() };
-        // Where nothing is carried out, the policy decides as if it were.
+        // If nothing is carried out, the policy decides as if it were.
         let Some(found) = self.actuator.in_force(id).filter(|_| self.carries_out(id)) else {
             return planned.clone();
         };
@@ -91,20 +91,20 @@ impl CacheWays {
         if actual.agrees_with(&state.roster.living(planned)) { planned.clone() } else { actual }
     }
 
-    /// Whether plans for a domain are carried out: not while observing, nor where others have all
-    /// of it.
+    /// Whether plans for a domain are carried out: not while observing, nor if others use all of
+    /// it.
     fn carries_out(&self, id: u32) -> bool {
         !self.observe && self.actuator.gives_out(id)
     }
 
-    /// Whether a program is not over, and not all of its threads are in groups of others.
+    /// Whether a program runs, and not all of its threads are in groups of others.
     fn can_follow_plan(&self, app: AppId, state: &HostState) -> bool {
         let left = self.left(app).map_or(0, |left| left.values().sum());
         state.roster.members.get(&app).is_some_and(|member| left < member.tasks.len().max(1))
     }
 
     /// Reports the partition in force to every policy for which it has changed, except in the
-    /// domain that was just answered.
+    /// domain that has just been answered.
     pub(super) fn report_changed(&self, answered: Option<u32>, state: &mut HostState) {
         let now = state.agenda.now();
         let ids: Vec<u32> = state.domains.by_id.keys().copied().collect();
@@ -125,9 +125,9 @@ impl CacheWays {
         }
     }
 
-    /// Carries out the plans of all domains, this one in place of its domain's. Where others
-    /// changed something since the last look, that is looked at, and the plans are tried once more:
-    /// the policy, which knows nothing of the change, would not plan again.
+    /// Carries out the plans of all domains, with this one for its domain. If others changed
+    /// something since the last look, checks that and tries the plans once more: the policy does
+    /// not know of the change, and would not plan again.
     fn apply(
         &mut self,
         new: Option<NewPlan<'_>>,
@@ -151,7 +151,7 @@ impl CacheWays {
             Err(why) => {
                 tracing::error!(target: "fairways::machine", "the plan before stays: {why}");
                 self.failed = why.to_string();
-                // What others did must be seen before the next plan.
+                // Others' changes must be seen before the next plan.
                 state.agenda.look_at_others_soon();
                 Err(PartitionError::Failed)
             }
@@ -177,7 +177,7 @@ impl CacheWays {
         self.actuator.apply(&plans, reason).map(drop)
     }
 
-    /// Makes again what was changed from outside.
+    /// Restores what was changed from outside.
     pub(super) fn apply_again(&mut self, state: &mut HostState) {
         let is_planned = state.domains.by_id.values().any(|domain| domain.plan.id.is_some());
         if is_planned && !self.observe {

@@ -14,14 +14,14 @@ use super::CacheWays;
 /// What is known of a program besides the roster.
 #[derive(Default)]
 pub(super) struct ManagedProgram {
-    /// How many of its tasks are in which groups of others, as last listed.
+    /// The groups of others in which its tasks stay, with the number in each, as last listed.
     pub(super) left: BTreeMap<String, usize>,
-    /// The groups of others that were logged.
+    /// The groups of others that were logged already.
     logged: BTreeSet<String>,
 }
 
 impl ManagedProgram {
-    /// Updates how many of its tasks stay in which groups of others, and logs each group once.
+    /// Updates the numbers of its tasks in groups of others, and logs each group once.
     fn leave_to_others(&mut self, name: &str, left: BTreeMap<String, usize>) {
         for (group, threads) in &left {
             if self.logged.insert(group.clone()) {
@@ -36,7 +36,7 @@ impl ManagedProgram {
 }
 
 impl CacheWays {
-    /// Adds a program, with this source of its latencies or with one that is opened now.
+    /// Adds a program, with this latency source or a new one.
     pub(super) fn take_in(
         &mut self,
         found: FoundProgram,
@@ -57,7 +57,7 @@ impl CacheWays {
         state.take_in(found, tasks, latencies, self.actuator.domains());
     }
 
-    /// Removes a program that has ended. Returns the source of its latencies.
+    /// Removes a program that has ended. Returns its latency source.
     pub(super) fn leave(&mut self, app: AppId, state: &mut HostState) -> Option<LatencySource> {
         let latencies = state.counting.unlisten(app);
         if state.end(app) {
@@ -78,7 +78,7 @@ impl CacheWays {
         }
     }
 
-    /// Lists a program's threads, and moves those that came into its group.
+    /// Lists a program's threads, and moves new ones into its group.
     fn move_threads(&mut self, app: AppId, state: &mut HostState) {
         let HostState { roster, counting, trouble, .. } = state;
         let member = roster.members.get_mut(&app).filter(|member| !member.is_gone);
@@ -88,7 +88,7 @@ impl CacheWays {
         let moved = self.actuator.tasks(app, &mut |list| {
             match roster.programs.tasks(member.program, list) {
                 Ok(()) => tasks.clone_from(list),
-                // Threads that can't be seen have not left.
+                // Threads that can't be seen have not ended.
                 Err(why) => {
                     list.clone_from(&tasks);
                     unseen = Some(why);

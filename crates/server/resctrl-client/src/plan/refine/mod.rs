@@ -1,11 +1,11 @@
-//! From a plan for each domain to classes of service, of which a task has one on all domains.
+//! From one plan for each domain to classes of service: a task has one class for all domains.
 //!
-//! The classes are the common refinement of the domains' clusters: programs that are in one cluster
-//! in each domain are of one class. While a program has a place in one domain, it does not matter
-//! what it may fill of a domain in which it has none. So where the refinement takes more classes
-//! than exist, those that differ in no domain that matters to both are joined first, which changes
-//! nobody's ways; then the two whose union changes levels of bandwidth least, and of several the
-//! one that changes masks least, and again.
+//! The classes are the common refinement of the domains' clusters: programs that share a cluster in
+//! each domain share a class. If a program has a place in one domain, its ways in domains without a
+//! place for it do not matter. So if the refinement has more classes than exist, classes that
+//! differ in no domain that matters to both are joined first, which changes no program's ways.
+//! Then, repeatedly, the two are joined whose union changes levels of bandwidth least; of several,
+//! the pair that changes masks least.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use crate::plan::limits::{Carried, Limits};
 /// A domain's plan, by program.
 pub(crate) type Plan = BTreeMap<AppId, PlannedShare>;
 
-/// What a program has in a domain.
+/// A program's share in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PlannedShare {
     /// Its ways, in the cache's bits.
     pub(crate) mask: WayMask,
     /// Its level of memory bandwidth; `None`: no limit.
     pub(crate) level: Option<BandwidthLevel>,
-    /// The cluster whose programs have the level together; `None` where each core has it, and of
-    /// several clusters.
+    /// The cluster whose programs share the level; `None` if each core has it, and for several
+    /// clusters.
     pub(crate) shared_by: Option<u32>,
 }
 
@@ -35,8 +35,8 @@ impl PlannedShare {
         Self { mask, level: None, shared_by: None }
     }
 
-    /// What is left of a plan that was made for an earlier offer: of its mask, or every way if that
-    /// is no mask; and its level, if it is one still.
+    /// What remains of a share that was planned for an earlier offer: its part of the mask, or
+    /// every way if that is not a legal mask; and its level, if it still exists.
     fn fit(self, room: &Room) -> Self {
         let left = WayMask::from_bits(self.mask.bits() & room.ways.bits());
         let ok = left.count() >= room.min_bits.max(1) && (!room.contiguous || left.is_contiguous());
@@ -45,22 +45,22 @@ impl PlannedShare {
         Self { mask: if ok { left } else { room.ways }, level, shared_by }
     }
 
-    /// The least mask that holds both, and the higher level: no program is slowed down for another
-    /// cluster's plan.
+    /// The smallest mask that contains both, and the higher level, so that no program is slowed
+    /// down for another cluster's plan.
     fn join(self, other: Self, room: &Room) -> Self {
         let level = self.level.zip(other.level).map(|(one, two)| one.max(two));
         let shared_by = self.shared_by.filter(|_| self.shared_by == other.shared_by);
         Self { mask: join(room, self.mask, other.mask), level, shared_by }
     }
 
-    /// Its level as a number, of which no limit is the greatest, that of the lever.
+    /// Its level as a number; no limit is the lever's highest.
     fn value(self, room: &Room) -> u32 {
         let most = room.bandwidth.map(|lever| lever.most);
         self.level.or(most).map_or(0, BandwidthLevel::get)
     }
 }
 
-/// The least mask that holds both.
+/// The smallest mask that contains both.
 fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
     let union = one.bits() | other.bits();
     if !room.contiguous || union == 0 {
@@ -70,7 +70,7 @@ fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
     WayMask::span(lowest, 32 - union.leading_zeros() - lowest)
 }
 
-/// A class of service to be.
+/// A planned class of service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The mask in each domain.
@@ -81,25 +81,25 @@ pub(crate) struct Target {
     pub(crate) members: Vec<AppId>,
 }
 
-/// A class before the domains in which its mask does not matter are filled in.
+/// A class whose masks are not filled in yet for the domains where they do not matter.
 #[derive(Clone, Debug)]
 struct Draft {
-    /// By domain, in the order of the rooms; `None`: none of its programs has a place there.
+    /// By domain, in the order of the rooms; `None` if none of its programs has a place there.
     places: Vec<Option<PlannedShare>>,
     /// How many of its programs have a place in each domain.
     placed: Vec<u64>,
-    /// Where these are not the root's; of two that were made one, the first one's.
+    /// Its limits, if they differ from the root's; of two joined classes, the first one's.
     limits: Option<Limits>,
     members: Vec<AppId>,
 }
 
 /// The classes for the programs that have a place somewhere, at most `most` (at least 1), and how
-/// many pairs were joined that differ.
+/// many pairs of different classes were joined.
 ///
-/// Clusters of one mask and one level are one class where each core has the level: nothing
-/// distinguishes them. Those that have a level together are a class each. A program whose places
-/// are all in missing domains may fill everything on offer. So may a class in a domain in which
-/// none of its programs has a place.
+/// If levels apply to each core, clusters with one mask and one level are one class, as nothing
+/// distinguishes them. If programs share a level, each cluster is a class. A program with places
+/// only in missing domains may fill everything on offer; so may a class in a domain where none of
+/// its programs has a place.
 pub(crate) fn refine(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
@@ -140,7 +140,7 @@ fn drafts(
     type Key = (Vec<Option<PlannedShare>>, Option<Limits>);
     let mut classes: BTreeMap<Key, Vec<AppId>> = BTreeMap::new();
     let mut apps: Vec<AppId> = plans.values().flat_map(|plan| plan.keys().copied()).collect();
-    // In the root's group, they would be limited less than where they came from.
+    // In the root's group they would have weaker limits than where they came from.
     apps.extend(carried.by_program.keys());
     apps.sort_unstable();
     apps.dedup();
@@ -151,7 +151,7 @@ fn drafts(
         };
         let mut places: Vec<Option<PlannedShare>> = rooms.iter().map(place).collect();
         if places.iter().all(Option::is_none) {
-            // Its domains are off line, so that it runs where it has no place.
+            // Its domains are off line, so it runs where it has no place.
             places = rooms.values().map(|room| Some(PlannedShare::ways(room.ways))).collect();
         }
         classes.entry((places, carried.by_program.get(&app).cloned())).or_default().push(app);
@@ -165,8 +165,8 @@ fn drafts(
     classes.into_iter().map(draft).collect()
 }
 
-/// Joins drafts that differ nowhere that matters, until no more than `most` are left: those with
-/// places in most domains first, each with the first that it fits.
+/// Joins drafts that differ in no domain that matters, until at most `most` are left: those with
+/// places in the most domains first, each with the first one that fits.
 fn pair(mut drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
     let mut left = drafts.len();
     drafts.sort_by_key(|draft| draft.places.iter().filter(|place| place.is_none()).count());
@@ -192,7 +192,7 @@ fn pair(mut drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
 }
 
 impl Draft {
-    /// Takes another's programs in.
+    /// Adds another class's programs.
     fn gain(&mut self, other: Self) {
         for (one, other) in self.placed.iter_mut().zip(other.placed) {
             *one += other;
@@ -200,8 +200,8 @@ impl Draft {
         self.members.extend(other.members);
     }
 
-    /// By how much the union differs from what the programs of the two have, times programs, over
-    /// all domains: in levels of bandwidth, then in ways.
+    /// The cost of joining: how much the union differs from what the programs of both have, times
+    /// programs, over all domains: first in levels of bandwidth, then in ways.
     fn cost(&self, other: &Self, rooms: &[Room]) -> (u64, u64) {
         let (mut levels, mut ways) = (0_u64, 0);
         for (at, room) in rooms.iter().enumerate() {
@@ -220,13 +220,13 @@ impl Draft {
     }
 }
 
-/// Joins the two that cost least, the first of several, until no more than `most` are left. Returns
-/// how often that changed masks or levels.
+/// Joins the two that cost least, the first of several, until at most `most` are left. Returns how
+/// often that changed masks or levels.
 fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
     if drafts.len() <= most {
         return 0;
     }
-    // Of each pair, by the later one; one step changes those of one class only.
+    // Costs are stored by the later one of each pair; a step changes those of one class only.
     let cost = |drafts: &[Draft], one: usize, other: usize| {
         let (one, other) = (&drafts[one], &drafts[other]);
         (one.cost(other, rooms), one.limits != other.limits)
@@ -265,14 +265,14 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
     merged
 }
 
-/// Divides a level that a cluster's programs have together among the classes that they are in.
-/// Where each class had all of it, they would move several times as much as planned. A class of
-/// several clusters has the highest of their parts. The highest level of a lever is no limit, of
-/// which there are no parts.
+/// Divides a level that a cluster's programs share among the classes that they are in. If each
+/// class had the whole level, they would move several times as much as planned. A class of several
+/// clusters gets the highest of their parts. The highest level of a lever means no limit, and is
+/// not divided.
 fn divide(rooms: &BTreeMap<u32, Room>, plans: &BTreeMap<u32, Plan>, drafts: &mut [Draft]) {
     for (at, (domain, room)) in rooms.iter().enumerate() {
         let (Some(lever), Some(plan)) = (room.bandwidth, plans.get(domain)) else { continue };
-        // The levels that clusters have together, by class and cluster.
+        // The levels that clusters share, by class and cluster.
         let mut shared: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); drafts.len()];
         let mut classes: BTreeMap<u32, u32> = BTreeMap::new();
         for (draft, shared) in drafts.iter().zip(&mut shared) {
@@ -297,9 +297,9 @@ fn divide(rooms: &BTreeMap<u32, Room>, plans: &BTreeMap<u32, Plan>, drafts: &mut
     }
 }
 
-/// Which group becomes which class, so that many programs stay: of all pairs, the one with most
-/// programs in common is chosen first, and of several the first. Groups that have nothing in common
-/// with any class are used, too, before others are made; `None` is one to be made.
+/// Chooses a group for each class so that many programs stay: repeatedly the pair with the most
+/// programs in common, the first of several. Groups with no program in common with any class are
+/// used before new ones are made; `None` is a new group.
 pub(crate) fn assign(groups: &[Vec<AppId>], targets: &[Target]) -> Vec<Option<usize>> {
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for (group, members) in groups.iter().enumerate() {

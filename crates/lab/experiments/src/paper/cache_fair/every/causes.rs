@@ -1,6 +1,6 @@
-//! The programs that vary enough, once more: what their variation would be with the cache divided
-//! equally, with cache-fair if it knew the fair miss rates from there, and with its published form,
-//! which extends the line through its points beyond what was observed (decision cache-fair 15).
+//! Runs the programs that vary enough again, to find out why: with the cache divided equally, with
+//! cache-fair when it knows the fair miss rates from there, and with its published form, which
+//! extends the line through its points beyond what was observed (decision cache-fair 15).
 
 use std::array;
 
@@ -14,7 +14,7 @@ use super::{ITEM, add_factors, factor, schedule_run, schedules, variability};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
 
-/// The causes, by what is different.
+/// The causes: what is different in each.
 const CAUSES: [&str; 3] =
     ["cache divided equally", "fair miss rates known", "extrapolating, as published"];
 

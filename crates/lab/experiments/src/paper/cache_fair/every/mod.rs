@@ -1,5 +1,5 @@
 //! Every real program of the corpus: how much its completion time varies, and by which factor
-//! cache-fair reduces that.
+//! cache-fair reduces the variation.
 //!
 //! Co-runners are chosen as Table 2's are, among all real programs: a program's fast schedule has
 //! the three others that miss least often by themselves, in misses per cycle with the chip's L2,
@@ -23,13 +23,13 @@ use crate::paper::turns::{least, mean, median, most};
 
 const ITEM: &str = "Every real program";
 
-/// The variation from which on the paper's factors count, percent (§5.3).
+/// The least variation for which the paper's factors count, percent (§5.3).
 const VARIES: f64 = 8.0;
 
 /// The paper's least factor for those programs.
 const FACTOR: f64 = 2.0;
 
-/// Of the profiles' order, a quick run takes one program in so many.
+/// A quick run takes one in this many programs, in the profiles' order.
 const QUICK_STEP: usize = 6;
 
 /// The least factor by which everything is shorter: there are many programs.
@@ -127,15 +127,16 @@ pub(super) fn findings(
     Ok(())
 }
 
-/// How much longer a segment takes in the slow schedule, percent, in one of the ways in which it
-/// ran; of the means of the runs.
+/// How much longer a segment takes in the slow schedule, percent, in one of the ways to run it;
+/// from the means of the runs.
 fn variability<const WAYS: usize>(times: &[[[f64; WAYS]; 2]], way: usize) -> f64 {
     let [fast, slow] = [0, 1]
         .map(|schedule| mean(&times.iter().map(|run| run[schedule][way]).collect::<Vec<f64>>()));
     100.0 * (slow / fast - 1.0)
 }
 
-/// By how much a variation is reduced. A larger factor agrees with the paper, without limit.
+/// The factor by which a variation is reduced. A larger factor agrees with the paper, without
+/// limit.
 fn factor(conventional: f64, fair: f64) -> f64 {
     (conventional / fair.abs()).min(99.0)
 }
