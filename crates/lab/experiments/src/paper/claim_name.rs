@@ -14,14 +14,12 @@ pub(super) struct ClaimName {
 /// no code uses is a warning of the compiler; a claim that nothing answers here is called `_`.
 macro_rules! claims {
     ($($item:literal { $($name:tt = $case:literal;)+ })+) => {
-        use crate::paper::claim_name::ClaimName;
-
-        $($(pub(in crate::paper) const $name: ClaimName =
-            ClaimName { item: $item, case: $case };)+)+
+        $($(pub(in crate::paper) const $name: $crate::paper::ClaimName =
+            $crate::paper::ClaimName { item: $item, case: $case };)+)+
 
         #[cfg(test)]
-        pub(in crate::paper) const ALL: &[ClaimName] =
-            &[$($(ClaimName { item: $item, case: $case },)+)+];
+        pub(in crate::paper) const ALL: &[$crate::paper::ClaimName] =
+            &[$($($crate::paper::ClaimName { item: $item, case: $case },)+)+];
     };
 }
 
