@@ -24,7 +24,7 @@ use fairways_chip::program::{
     Accesses, Mixture, MixturePart, Pattern, StreamReplay, Supply, private_caches,
 };
 use fairways_chip::{Chip, Job, Recorder, Settings, SimulatedProgram, Slices, preset};
-use fairways_core::{Machine, Time};
+use fairways_core::{NoPolicy, Time, run};
 use fairways_profiles::{MeasuredRun, StreamManifest, StreamTotals};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -130,7 +130,7 @@ fn main() {
             let mut chip = Chip::new(settings, jobs).expect("a chip");
             let mut to = |millis: u64| {
                 chip.stop_at(Time::ZERO.after(Duration::from_millis(millis)));
-                while chip.next_event().is_some() {}
+                run(&mut chip, &mut NoPolicy, &mut []);
                 (0..programs.len()).fold((0, 0), |(accesses, instructions), job| {
                     let account = chip.account(job);
                     (accesses + account.llc_references, instructions + account.instructions)

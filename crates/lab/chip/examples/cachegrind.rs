@@ -19,7 +19,7 @@ use fairways_chip::traces::TraceOptions;
 use fairways_chip::{
     CacheShape, Chip, Geometry, Job, PagePlacement, Settings, SimulatedProgram, preset,
 };
-use fairways_core::{Llc, Machine, Ways};
+use fairways_core::{Llc, NoPolicy, Ways, run};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let program_of = SimulatedProgram::new(Accesses::Trace(trace), 1.0, 1.0);
     let job = Job { instructions: Some(instructions), ..Job::new(program_of) };
     let mut chip = Chip::new(settings, [job])?;
-    while chip.next_event().is_some() {}
+    run(&mut chip, &mut NoPolicy, &mut []);
     let account = chip.account(0);
     let counted = cachegrind(&program)?;
     println!("count, chip, cachegrind, difference");

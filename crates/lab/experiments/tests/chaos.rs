@@ -10,7 +10,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Levers, Llc, Machine, Policy, Time, Ways, Wish};
+use fairways_core::{Action, AppId, Event, Levers, Llc, Observer, Policy, Time, Ways, Wish};
 use fairways_experiments::job;
 use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::dcat::{self, Dcat, SpareWaysGoal};
@@ -195,25 +195,48 @@ fn check<P: Policy>(
     policy: &mut P,
     sampling: &str,
     longest: Duration,
-    mut inspect: impl FnMut(&P, Time, Option<AppId>),
+    inspect: impl FnMut(&P, Time, Option<AppId>),
 ) -> (RunCounts, State) {
-    let mut llc = settings.llc;
-    let mut running: Vec<(AppId, Time)> = Vec::new();
-    let mut done = RunCounts::default();
-    // The program that is sampled, its ways, and since when.
-    let mut session: Option<(AppId, u32, Time)> = None;
-    let mut last_change = Time::ZERO;
-    while let Some((at, event)) = model.next_event() {
-        match &event {
-            Event::Machine(Levers { llc: now, .. }) => (llc, last_change) = (*now, at),
+    let mut checks = Checks {
+        refuses: settings.refusals > 0.0,
+        sampling,
+        longest,
+        inspect,
+        state: State { llc: settings.llc, running: Vec::new(), last_change: Time::ZERO },
+        done: RunCounts::default(),
+        session: None,
+    };
+    fairways_core::run(model, policy, &mut [&mut checks]);
+    assert_eq!(model.failure(), None);
+    (checks.done, checks.state)
+}
+
+/// What [`check`] checks.
+struct Checks<'a, F> {
+    /// Whether the machine refuses plans.
+    refuses: bool,
+    sampling: &'a str,
+    longest: Duration,
+    inspect: F,
+    state: State,
+    done: RunCounts,
+    /// The program that is sampled, its ways, and since when.
+    session: Option<(AppId, u32, Time)>,
+}
+
+impl<P, F: FnMut(&P, Time, Option<AppId>)> Observer<Model, P> for Checks<'_, F> {
+    fn event(&mut self, at: Time, event: &Event, _: &Model) {
+        let State { llc, running, last_change } = &mut self.state;
+        match event {
+            Event::Machine(Levers { llc: now, .. }) => (*llc, *last_change) = (*now, at),
             Event::Started { app, .. } => running.push((*app, at)),
             Event::Exited { app } => {
                 running.retain(|(other, _)| other != app);
-                done.exits += 1;
+                self.done.exits += 1;
             }
             Event::Refused { why, .. } => {
-                assert!(settings.refusals > 0.0, "{at}: an illegal plan: {why}");
-                done.refusals += 1;
+                assert!(self.refuses, "{at}: an illegal plan: {why}");
+                self.done.refusals += 1;
             }
             Event::Cpus(_)
             | Event::Wished { .. }
@@ -224,46 +247,48 @@ fn check<P: Policy>(
             | Event::Applied { .. }
             | Event::Woke => {}
         }
-        policy.handle(at, &event, &mut |action| {
-            match &action {
-                Action::Partition { partition, reason, .. } => {
-                    let legal = partition.check(&llc, running.iter().map(|&(app, _)| app));
-                    assert_eq!(legal, Ok(()), "{at}: {partition:?}");
-                    if *reason == sampling {
-                        let app = partition.placements()[0].app;
-                        let own = partition.mask_of(app).unwrap().count();
-                        if session.is_none_or(|(who, ways, _)| (who, ways) != (app, own)) {
-                            session = Some((app, own, at));
-                            done.samplings += 1;
-                        }
-                    } else {
-                        session = None;
+    }
+
+    fn action(&mut self, at: Time, action: &Action<'_>, _: &Model) {
+        match action {
+            Action::Partition { partition, reason, .. } => {
+                let State { llc, running, .. } = &self.state;
+                let legal = partition.check(llc, running.iter().map(|&(app, _)| app));
+                assert_eq!(legal, Ok(()), "{at}: {partition:?}");
+                if *reason == self.sampling {
+                    let app = partition.placements()[0].app;
+                    let own = partition.mask_of(app).unwrap().count();
+                    if self.session.is_none_or(|(who, ways, _)| (who, ways) != (app, own)) {
+                        self.session = Some((app, own, at));
+                        self.done.samplings += 1;
                     }
+                } else {
+                    self.session = None;
                 }
-                // The class before any measurement is no classification.
-                Action::Classified { class, .. } => {
-                    done.classified += u64::from(*class != "unknown");
-                }
-                Action::Watch { .. }
-                | Action::Wake { .. }
-                | Action::WatchTogether { .. }
-                | Action::Allow { .. }
-                | Action::Priority { .. }
-                | Action::Quantum { .. }
-                | Action::Estimated { .. } => {}
             }
-            model.carry_out(action);
-        });
-        inspect(policy, at, session.map(|(app, ..)| app));
-        if let Some((app, ways, since)) = session {
+            // The class before any measurement is no classification.
+            Action::Classified { class, .. } => {
+                self.done.classified += u64::from(*class != "unknown");
+            }
+            Action::Watch { .. }
+            | Action::Wake { .. }
+            | Action::WatchTogether { .. }
+            | Action::Allow { .. }
+            | Action::Priority { .. }
+            | Action::Quantum { .. }
+            | Action::Estimated { .. } => {}
+        }
+    }
+
+    fn handled(&mut self, at: Time, _: &Event, _: &Model, policy: &P) {
+        (self.inspect)(policy, at, self.session.map(|(app, ..)| app));
+        if let Some((app, ways, since)) = self.session {
             assert!(
-                at.since(since) < longest,
+                at.since(since) < self.longest,
                 "{at}: {app} is sampled at {ways} ways since {since}"
             );
         }
     }
-    assert_eq!(model.failure(), None);
-    (done, State { llc, running, last_change })
 }
 
 #[test]

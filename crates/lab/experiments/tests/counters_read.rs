@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use fairways_chip::program::named;
 use fairways_chip::{Chip, Scheduling, preset};
-use fairways_core::{Action, Counter, Counters, Event, Llc, Machine, Time, Ways, Wish};
+use fairways_core::{
+    Action, Counter, Counters, Event, Llc, Machine, Policy, Time, Ways, Wish, run,
+};
 use fairways_experiments::job;
 use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::{Descriptor, POLICIES, descriptor};
@@ -30,6 +32,37 @@ fn uncounted(event: &Event, counters: &[Counter]) -> Event {
     event
 }
 
+/// A policy beside the same policy that gets no counters but these.
+struct ComparedPolicy<'a> {
+    whole: Box<dyn Policy>,
+    part: Box<dyn Policy>,
+    counters: &'a [Counter],
+    /// How many windows there were.
+    windows: usize,
+    /// The first event that they answer differently.
+    differs: Option<String>,
+}
+
+impl Policy for ComparedPolicy<'_> {
+    fn name(&self) -> &'static str {
+        self.whole.name()
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        self.windows += usize::from(matches!(event, Event::Sampled(_) | Event::RanTogether(_)));
+        let (mut all, mut alike) = (Vec::new(), Vec::new());
+        self.whole.handle(at, event, &mut |action| {
+            all.push(format!("{action:?}"));
+            act(action);
+        });
+        let stripped = uncounted(event, self.counters);
+        self.part.handle(at, &stripped, &mut |action| alike.push(format!("{action:?}")));
+        if all != alike && self.differs.is_none() {
+            self.differs = Some(format!("{} at {at}: {event:?}: {all:?} {alike:?}", self.name()));
+        }
+    }
+}
+
 /// Lets a policy decide on a machine, beside the same policy that gets no counters but these.
 /// Returns how many windows there were, and the first event that they answer differently.
 fn compare(
@@ -37,22 +70,10 @@ fn compare(
     counters: &[Counter],
     machine: &mut dyn Machine,
 ) -> (usize, Option<String>) {
-    let (mut whole, mut part) = (policy.make(&[]).policy, policy.make(&[]).policy);
-    let (mut windows, mut differs) = (0, None);
-    while let Some((at, event)) = machine.next_event() {
-        windows += usize::from(matches!(event, Event::Sampled(_) | Event::RanTogether(_)));
-        let (mut all, mut alike) = (Vec::new(), Vec::new());
-        whole.handle(at, &event, &mut |action: Action<'_>| {
-            all.push(format!("{action:?}"));
-            machine.carry_out(action);
-        });
-        let stripped = uncounted(&event, counters);
-        part.handle(at, &stripped, &mut |action| alike.push(format!("{action:?}")));
-        if all != alike && differs.is_none() {
-            differs = Some(format!("{} at {at}: {event:?}: {all:?} {alike:?}", policy.name));
-        }
-    }
-    (windows, differs)
+    let [whole, part] = [0, 1].map(|_| policy.make(&[]).policy);
+    let mut compared = ComparedPolicy { whole, part, counters, windows: 0, differs: None };
+    run(machine, &mut compared, &mut []);
+    (compared.windows, compared.differs)
 }
 
 fn model() -> Model {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use fairways_chip::service::{RequestLoad, Stage, parse_loads};
 use fairways_chip::{CacheShape, Chip, Job, Phase, Settings, preset, program};
 use fairways_core::{
-    Action, AppId, Event, Llc, Machine, Objective, Partition, PlanId, Policy, Q32, Time, WayMask,
+    Action, AppId, Event, Llc, Objective, Observer, Partition, PlanId, Policy, Q32, Time, WayMask,
     Wish,
 };
 use fairways_experiments::{ProgramStep, timeline};
@@ -281,38 +281,57 @@ proptest! {
         let mut chip = Chip::new(settings(seed), jobs).unwrap();
         chip.stop_at(Time::ZERO.after(PERIOD * 40));
         let mut policy = margin();
-        let llc: Llc = settings(seed).chip.llc;
-        let mut running = Vec::new();
-        let mut before: Vec<(AppId, u32)> = Vec::new();
-        while let Some((at, event)) = chip.next_event() {
-            match &event {
-                Event::Started { app, .. } => running.push(*app),
-                Event::Exited { app } => running.retain(|other| other != app),
-                Event::Refused { why, .. } => prop_assert!(false, "{at}: {why}"),
-                _ => {}
+        let mut checks = PlanChecks::new(settings(seed).chip.llc);
+        fairways_core::run(&mut chip, &mut policy, &mut [&mut checks]);
+    }
+}
+
+/// Checks each plan, and how many ways it moves.
+struct PlanChecks {
+    llc: Llc,
+    running: Vec<AppId>,
+    /// The ways of each program in the last plan, and in the plans of this event.
+    before: Vec<(AppId, u32)>,
+    plans: Vec<Vec<(AppId, u32)>>,
+}
+
+impl PlanChecks {
+    const fn new(llc: Llc) -> Self {
+        Self { llc, running: Vec::new(), before: Vec::new(), plans: Vec::new() }
+    }
+}
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for PlanChecks {
+    fn event(&mut self, at: Time, event: &Event, _: &M) {
+        match event {
+            Event::Started { app, .. } => self.running.push(*app),
+            Event::Exited { app } => self.running.retain(|other| other != app),
+            Event::Refused { why, .. } => panic!("{at}: {why}"),
+            _ => {}
+        }
+    }
+
+    fn action(&mut self, _: Time, action: &Action<'_>, _: &M) {
+        let Action::Partition { partition, .. } = action else { return };
+        assert_eq!(partition.check(&self.llc, self.running.iter().copied()), Ok(()));
+        let ways = |app| partition.mask_of(app).map_or(0, |mask| mask.count());
+        self.plans.push(self.running.iter().map(|&app| (app, ways(app))).collect());
+    }
+
+    fn handled(&mut self, at: Time, event: &Event, _: &M, _: &P) {
+        assert!(self.plans.len() <= 1, "{at}: {} plans", self.plans.len());
+        for ways in self.plans.drain(..) {
+            assert!(ways.iter().all(|&(_, ways)| ways >= 1));
+            if !self.running.is_empty() {
+                assert_eq!(ways.iter().map(|(_, ways)| ways).sum::<u32>(), WAYS);
             }
-            let mut plans = Vec::new();
-            policy.handle(at, &event, &mut |action| {
-                if let Action::Partition { partition, .. } = &action {
-                    let of = |app| partition.mask_of(app).map_or(0, |mask| mask.count());
-                    plans.push(((**partition).clone(), running.iter().map(|&app| (app, of(app))).collect::<Vec<_>>()));
-                }
-                chip.carry_out(action);
-            });
-            prop_assert!(plans.len() <= 1, "{at}: {} plans", plans.len());
-            for (partition, ways) in plans {
-                prop_assert_eq!(partition.check(&llc, running.iter().copied()), Ok(()));
-                prop_assert!(ways.iter().all(|&(_, ways)| ways >= 1));
-                if !running.is_empty() {
-                    prop_assert_eq!(ways.iter().map(|(_, ways)| ways).sum::<u32>(), WAYS);
-                }
-                if matches!(event, Event::Woke) {
-                    let moved = ways.iter().zip(&before).map(|(now, then)| now.1.abs_diff(then.1));
-                    let services = u32::try_from(running.len()).unwrap();
-                    prop_assert!(moved.sum::<u32>() <= 2 * services, "{at}: {before:?} {ways:?}");
-                }
-                before = ways;
+            if matches!(event, Event::Woke) {
+                let moved = ways.iter().zip(&self.before);
+                let moved = moved.map(|(now, then)| now.1.abs_diff(then.1)).sum::<u32>();
+                let services = u32::try_from(self.running.len()).unwrap();
+                assert!(moved <= 2 * services, "{at}: {:?} {ways:?}", self.before);
             }
+            self.before = ways;
         }
     }
 }

@@ -7,7 +7,7 @@ use fairways_chip::{
     AfterRun, BandwidthLimit, CacheShape, CapUnit, Chip, ChipError, FillClass, Geometry, Job,
     PausePoint, SKYLAKE_GAPS, Settings, SiblingGap, Throttle,
 };
-use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
+use fairways_core::{Counters, Event, LatencyBin, Machine, NoPolicy, Time, run};
 use fairways_emulator::hardware::{
     CacheSize, ClassLimit, CpuClass, Hardware, ProcessorShape, Until,
 };
@@ -179,7 +179,7 @@ impl Hardware for ChipMachine {
     fn kill(&mut self, program: usize) {
         self.chip.kill(program);
         self.chip.stop_at(self.now);
-        while self.chip.next_event().is_some() {}
+        run(&mut self.chip, &mut NoPolicy, &mut []);
     }
 
     fn cpu(&self, program: usize) -> Option<u32> {

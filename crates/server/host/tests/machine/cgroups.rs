@@ -13,7 +13,7 @@ use fairways_programs::{Roots, Selector};
 
 use crate::real::{
     Bench, LOOK, Sleeper, all_started, applied, await_one, exited, managed, partition, plan,
-    started, until,
+    started, until, until_showing,
 };
 
 /// Where nothing is in, yet.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use fairways_chip::service::{RequestLoad, Stage};
 use fairways_chip::{AfterRun, CacheShape, Chip, Job, Phase, Settings, preset, program};
 use fairways_core::{
-    Action, AppId, BandwidthLevel, Event, Levers, Llc, Machine, Objective, Partition, PlanId,
-    Policy, Q32, Resources, Time, WayMask, WindowLength, Wish,
+    Action, AppId, BandwidthLevel, Event, Levers, Llc, Machine, Objective, Observer, Partition,
+    PlanId, Policy, Q32, Resources, Time, WayMask, WindowLength, Wish, run,
 };
 use fairways_experiments::profile;
 use fairways_policy::by_name;
@@ -59,23 +59,36 @@ fn jobs(policy: &str) -> Vec<Job> {
 }
 
 /// What the machine reported and the policy requested until then, a line each.
-fn story(machine: &mut dyn Machine, policy: &mut dyn Policy, until: Time) -> Vec<String> {
-    let mut story = Vec::new();
-    while let Some((at, event)) = machine.next_event() {
-        if at >= until {
-            break;
+struct StoryLines {
+    until: Time,
+    now: Time,
+    lines: Vec<String>,
+}
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for StoryLines {
+    fn event(&mut self, at: Time, event: &Event, _: &M) {
+        self.now = at;
+        if at < self.until && !matches!(event, Event::Started { .. }) {
+            self.lines.push(format!("{} {event:?}", at.nanos()));
         }
-        if !matches!(event, Event::Started { .. }) {
-            story.push(format!("{} {event:?}", at.nanos()));
-        }
-        policy.handle(at, &event, &mut |action| {
-            if !matches!(action, Action::Estimated { .. } | Action::Classified { .. }) {
-                story.push(format!("{} {action:?}", at.nanos()));
-            }
-            machine.carry_out(action);
-        });
     }
-    story
+
+    fn action(&mut self, at: Time, action: &Action<'_>, _: &M) {
+        let is_finding = matches!(action, Action::Estimated { .. } | Action::Classified { .. });
+        if at < self.until && !is_finding {
+            self.lines.push(format!("{} {action:?}", at.nanos()));
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.now >= self.until
+    }
+}
+
+fn story(machine: &mut dyn Machine, policy: &mut dyn Policy, until: Time) -> Vec<String> {
+    let mut story = StoryLines { until, now: Time::ZERO, lines: Vec::new() };
+    run(machine, policy, &mut [&mut story]);
+    story.lines
 }
 
 fn compare(name: &str, seconds: u64) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_conformance::{Scale, Subject, TestProgram, Witness};
-use fairways_core::{Action, Event, Llc, Machine, Policy, Q32, Time, Ways};
+use fairways_core::{Action, Event, Llc, Machine, Observer, Q32, Time, Ways, run};
 use fairways_host::machine::Host;
 use fairways_policy::casc::{Casc, Parameters, buckets};
 
@@ -45,6 +45,27 @@ impl Machine for One {
     }
 }
 
+/// How many events and actions of each kind there were.
+#[derive(Default)]
+struct TurnCounts {
+    together: u32,
+    given: u32,
+    estimates: u32,
+    raised: u32,
+}
+
+impl<M: ?Sized, P: ?Sized> Observer<M, P> for TurnCounts {
+    fn event(&mut self, _: Time, event: &Event, _: &M) {
+        self.together += u32::from(matches!(event, Event::RanTogether(_)));
+        self.given += u32::from(matches!(event, Event::QuantumGiven(_)));
+    }
+
+    fn action(&mut self, _: Time, action: &Action<'_>, _: &M) {
+        self.estimates += u32::from(matches!(action, Action::Estimated { .. }));
+        self.raised += u32::from(matches!(action, Action::Priority { .. }));
+    }
+}
+
 /// The witness holds every event to the contract, turns and times together among them.
 #[test]
 fn casc_measures_threads_and_lets_them_run_where_their_bucket_is() {
@@ -60,16 +81,9 @@ fn casc_measures_threads_and_lets_them_run_where_their_bucket_is() {
     host.stop_at(Time::ZERO.after(Duration::from_secs(20)));
     let mut machine = Witness::new(&Made, Box::new(One(host)));
     let mut casc = Casc::new(Parameters::default());
-    let (mut estimates, mut together, mut given, mut raised) = (0, 0, 0, 0);
-    while let Some((at, event)) = machine.next_event() {
-        together += u32::from(matches!(event, Event::RanTogether(_)));
-        given += u32::from(matches!(event, Event::QuantumGiven(_)));
-        casc.handle(at, &event, &mut |action| {
-            estimates += u32::from(matches!(action, Action::Estimated { .. }));
-            raised += u32::from(matches!(action, Action::Priority { .. }));
-            machine.carry_out(action);
-        });
-    }
+    let mut counts = TurnCounts::default();
+    run(&mut machine, &mut casc, &mut [&mut counts]);
+    let TurnCounts { together, given, estimates, raised } = counts;
     assert_eq!(machine.cpus(), Some(4));
     assert!(estimates == 7 && raised == 2, "{estimates} {raised}");
     assert!(together > 100 && given > 1000, "{together} {given}");
