@@ -32,7 +32,7 @@ pub(crate) struct AccessCost {
     pub(crate) is_known: bool,
 }
 
-/// With fewer hits per 1000 references, the cost of a hit is not computed.
+/// With fewer hits per 1000 references, stalls do not show what a hit costs.
 const HITS: u64 = 20;
 
 /// Nor with fewer cycles of waiting for hits.

@@ -20,7 +20,8 @@ const LEAST_STALE: u64 = Q32::ONE.raw() / 64;
 
 impl Attribution {
     /// Estimates a program's occupancy at the end of a window. If the window's misses are not
-    /// known, the occupancy is unchanged; `None` if the number of lines in a way is not known.
+    /// known, it is the one before the window; `None` if that is unknown, too, or nothing is
+    /// estimated.
     pub(crate) fn estimate(
         &mut self,
         place: usize,

@@ -51,9 +51,9 @@ pub use watched::{FIRST_WINDOW, FIRST_WINDOWS, WINDOW, WatchedPolicy};
 
 use program::{Neighbour, ObservedProgram};
 
-/// The counters that losses are estimated from, the most useful first. Without the last two, the
-/// cost of a miss comes from the latencies of an idle machine, or is unknown. Without the first
-/// two, no loss is estimated.
+/// The counters that losses are estimated from, the most useful first. Without `StallsLlcMiss`, the
+/// latencies of an idle machine divide the stalls between hits and misses. Without any other, the
+/// cost of a miss is unknown, and no loss is estimated but by a profile.
 pub const COUNTERS: &[Counter] =
     &[Counter::LlcMisses, Counter::LlcReferences, Counter::StallsLlcMiss, Counter::StallsL2Miss];
 

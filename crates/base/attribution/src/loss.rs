@@ -79,8 +79,8 @@ impl Attribution {
         self.programs.iter().filter_map(move |one| self.loss(one, self.llc?, bus))
     }
 
-    /// How many times longer a miss takes than on an idle bus, times 2^32, averaged over the
-    /// programs for which both are known; `None` if there are none.
+    /// How many times longer a miss takes than on an idle bus, times 2^32, over all misses of the
+    /// programs whose cost of a miss on an idle bus is known; `None` if there are none.
     pub(crate) fn bus_factor(&self) -> Option<u64> {
         let known = self.programs.iter().filter_map(|one| {
             let cost = self.cost(one).filter(|cost| cost.is_known)?;
@@ -139,7 +139,8 @@ impl Attribution {
         })
     }
 
-    /// What a program loses, from what its misses cost; `None` without misses or their counters.
+    /// What a program loses, from what its misses cost; `None` without misses, or if a counter is
+    /// missing.
     fn lost_cycles(&self, one: &ObservedProgram, llc: Llc, bus: Option<u64>) -> Option<LostCycles> {
         let misses = one.span.counters.llc_misses?;
         let cost = self.cost(one)?;
@@ -159,7 +160,7 @@ impl Attribution {
             [0, waits, fixed_times(misses.into(), cost.miss.saturating_sub(cost.hit))]
         };
         let cache = saved.whole.map(|saved| fixed_times(saved, saves));
-        // If no neighbour shares its ways, it loses no lines.
+        // If no neighbour shares its ways, it loses nothing to the lines of others.
         let has_mates = one.span.neighbours.iter().any(|neighbour| neighbour.lines > 0);
         let lines = if has_mates { fixed_times(saved.own, saves) } else { 0 };
         Some(LostCycles { cache, lines, bus, is_bus_known })

@@ -9,13 +9,13 @@ use fairways_core::{AppId, Counters, Profile, Q32, Sample, WayMask, Ways};
 use crate::phases::{MOST_PHASES, SeenPhases, WindowPhase};
 use crate::sizes::{PER_WAY, SIZES, size_of};
 
-/// If the occupancy changes by more than this in a window, in ways, the window is not used.
+/// If the occupancy changes by more than this in a window, in ways, its miss ratio is not recorded.
 const BLURRED: u64 = 2 << 32;
 
 /// The cap on a program's lines, so that products do not overflow whatever a journal says.
 const MOST_LINES: u64 = 1 << 40;
 
-/// With fewer misses, the cost of a miss is not computed.
+/// A window with fewer misses does not show what a miss costs, and leaves `least_cost` as it is.
 const MISSES: u64 = 1000;
 
 /// What is known of a program from its windows.
@@ -257,7 +257,7 @@ impl ObservedProgram {
         self.note_cost(sample, misses);
     }
 
-    /// Records what a miss cost in a window.
+    /// Lowers `least_cost` to what a miss cost in a window, if that was less.
     fn note_cost(&mut self, sample: &Sample, misses: u64) {
         let stalls = sample.counters.stalls_llc_miss;
         if let Some(stalls) = stalls.filter(|_| misses >= MISSES && !sample.straddled) {
@@ -265,7 +265,7 @@ impl ObservedProgram {
         }
     }
 
-    /// The largest size that was seen in every phase in which it missed in the span.
+    /// The least, over the phases in which it missed in the span, of the largest size seen in each.
     pub(crate) fn largest(&self) -> u64 {
         let phases = self.span.misses().map(|(phase, ..)| phase);
         let largest = phases.map(|phase| self.phases.shares(phase).largest().unwrap_or(0)).min();

@@ -1,4 +1,4 @@
-//! The miss ratio (misses by reference) at every occupancy ever seen, and at larger ones.
+//! The miss ratio (misses per reference) at every occupancy ever seen, and at larger ones.
 //!
 //! While a program fills the cache line by line, it misses at each occupancy as often as it would
 //! if it always had that much, as long as lines are replaced least recently used first (Xiang,

@@ -75,7 +75,7 @@ impl Policy for WatchedPolicy {
             }
             Event::Exited { app } => self.programs.retain(|one| one.app != app),
             Event::Sampled(sample) if !self.is_requested(sample.app, act) => return,
-            // A latency comes with a window that the policy did not request.
+            // These latencies come with a window that the policy did not request.
             Event::Latency(Latencies { app, .. })
                 if self.watching(app).is_some_and(|one| !one.by_policy) =>
             {

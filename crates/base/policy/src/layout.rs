@@ -159,7 +159,7 @@ impl SpanToLay {
 /// their squares).
 type Score = (u32, Reverse<u32>);
 
-/// The begins of spans in this order, within `ways` ways, with the best score; `None` if they do
+/// Where spans in this order begin, within `ways` ways, to get the best score; `None` if they do
 /// not fit.
 fn lay(order: &[SpanToLay], ways: u32) -> Option<(Score, Vec<u32>)> {
     // At [i][e]: the best score of the first i spans if they end at e.

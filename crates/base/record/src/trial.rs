@@ -10,7 +10,7 @@ pub trait Trial {
     /// Records a program's name; the program may have ended when the trial is over.
     fn named(&self, app: AppId, name: &str);
 
-    /// The counters that the policies under comparison read.
+    /// The counters that the other policies read, with which the trial compares the one on trial.
     fn counters(&self) -> Vec<Counter>;
 
     /// Shows the trial's progress at this time; returns whether it is complete.

@@ -64,7 +64,7 @@ pub(super) struct Lacking {
 
 impl Lacking {
     /// Compares the policy's needs with what the host has, and logs what it lacks. A policy that
-    /// schedules threads, and one that watches by counters alone, lacks nothing.
+    /// schedules threads lacks nothing, nor does any policy on a host that only counts programs.
     pub(super) fn new(config: &Config, host: &Host) -> Self {
         let decides = host.actuator().is_some() && !config.schedules();
         let policy = config.descriptor().filter(|_| decides);

@@ -1,6 +1,6 @@
 //! The losses of programs to their neighbours, for `fairways blame` and the metrics. They are
-//! computed from the windows that policies request, and once a client requests losses, also from
-//! windows of other programs that only this module sees.
+//! computed from the windows that policies request, and once losses are wanted, also from windows
+//! of other programs that only this module sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct DaemonLosses {
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
     /// Whether any of them needs windows of another length than it has.
     has_new: bool,
-    /// Whether a client has requested losses.
+    /// Whether losses are wanted: for metrics, by counters alone, or since a client requested them.
     is_wanted: bool,
     /// Whether the counters for losses are counted.
     is_counting: bool,
@@ -194,8 +194,8 @@ impl SharedLosses {
         self.losses.lock()
     }
 
-    /// If a client requests losses, begins windows of the programs that no policy watches, and
-    /// reads once in a span how long threads waited for a CPU.
+    /// If losses are wanted, begins windows of the programs that no policy watches, and reads once
+    /// in a span how long threads waited for a CPU.
     ///
     /// From then on the counters for losses are counted: all of them, if the policy `reads` none;
     /// otherwise those that need not take turns with the policy's. Returns whether the set of

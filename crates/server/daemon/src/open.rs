@@ -67,7 +67,7 @@ fn look_around() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is hidden from this process, so that it can't be managed, a line each.
+/// What this process is isolated from, so that it can't manage it, a line each.
 pub(super) fn out_of_sight() -> Vec<String> {
     let apart = namespaces::apart().into_iter().filter(|apart| apart.is_in_the_way);
     apart.map(|apart| apart.to_string()).collect()

@@ -15,8 +15,8 @@ pub(super) fn are_kept(status: &Status) -> bool {
     status.mode == "manage" && status.failed.is_none() && honours_baselines(&status.policy)
 }
 
-/// The domains whose programs are promised more ways than it can assign, a line each; none if
-/// promises are not kept at all.
+/// The domains whose programs are promised more ways than can be assigned there, a line each; none
+/// if promises are not kept at all.
 pub(super) fn beyond(status: &Status) -> Vec<String> {
     if !are_kept(status) {
         return Vec::new();

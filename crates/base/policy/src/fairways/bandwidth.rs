@@ -36,7 +36,7 @@ pub(crate) struct BandwidthControl {
     span_end: Option<Time>,
     /// Whether another plan came into force in the current span.
     is_disturbed: bool,
-    /// The programs that have a limit, in the order in which they got it.
+    /// The programs that have a limit, in the order in which their limits last changed.
     pub(super) limited: Vec<AppId>,
     /// No limit is raised before this time; then how long raising was barred last.
     raise_barred: Time,
@@ -49,7 +49,8 @@ pub(crate) struct BandwidthControl {
 /// The longest time for which a step is barred.
 const LONGEST_BAR: Duration = Duration::from_secs(600);
 
-/// The length of the next bar: twice the one before, up to [`LONGEST_BAR`].
+/// The length of the next bar: `limit_retry` at first, then twice the one before, up to
+/// [`LONGEST_BAR`].
 pub(super) fn next_bar(bar: Duration, p: &Parameters) -> Duration {
     if bar.is_zero() { p.limit_retry } else { (bar * 2).min(LONGEST_BAR) }
 }

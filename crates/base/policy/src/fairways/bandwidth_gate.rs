@@ -1,5 +1,6 @@
-//! Whether memory is the bottleneck. The bus is full once its use has exceeded a share of its
-//! capacity for some spans in a row, and free once its use has been below a lower share.
+//! Whether memory is the bottleneck. The bus is full once its use has reached a share of its
+//! capacity for some spans in a row, and free once its use has been below a lower share for as many
+//! spans. Between the two nothing changes.
 
 use super::parameters::Parameters;
 

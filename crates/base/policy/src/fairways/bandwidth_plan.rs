@@ -22,8 +22,8 @@ pub(super) struct LimitedPlan {
 impl LimitedPlan {
     /// Sets the levels of limited programs, and announces them. Programs of one cluster with
     /// different levels get clusters with the same ways; if a level limits a class and not each
-    /// core, each limited program gets its own. Without a free class of service, a cluster has no
-    /// limit.
+    /// core, each limited program gets its own. If no class of service is left for a program, its
+    /// cluster has no limit.
     pub(super) fn limit(
         &mut self,
         users: &[BusUser],

@@ -28,7 +28,7 @@ impl LimitRank {
     }
 }
 
-/// Counts of the windows in a span.
+/// What the windows of a span counted, added up.
 #[derive(Clone, Copy, Debug, Default)]
 struct SpanCounts {
     bytes: u64,
@@ -79,7 +79,7 @@ pub(super) struct BusUser {
     pub(super) bar: Duration,
 }
 
-/// A program is silent if it had no window for more than this many spans.
+/// A program is silent if nothing was counted of it for more than this many spans.
 const SILENT: u32 = 8;
 
 impl BusUser {

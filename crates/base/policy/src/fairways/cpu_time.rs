@@ -61,7 +61,7 @@ enum ExchangePart {
     BestEffort,
 }
 
-/// A program's role; `None` for a service, which its latencies control.
+/// A program's role; `None` for a service: its latencies decide instead.
 const fn part(program: &RunningProgram) -> Option<ExchangePart> {
     if program.wish.objective.is_some() {
         return None;

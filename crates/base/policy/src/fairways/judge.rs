@@ -4,8 +4,8 @@
 //! A slowdown is measured: cycles per instruction divided by the least that the program is known to
 //! take. A plan that made things worse is undone. If the plan is not clearly fairer than no
 //! partitioning, no partitioning is tried, once for each combination of phases; the better one
-//! stays. The part of its promise that a plan did not keep is the error of the estimates: the next
-//! plan must gain that much more.
+//! stays. If a plan was worse, the gain that it promised plus what it lost is the error of the
+//! estimates: the next plan must gain that much more.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -34,8 +34,9 @@ const PATIENCE: u32 = 4;
 const LASTING: u32 = 8;
 
 /// A plan whose measured outcome is better by this much than the estimate for no partitioning needs
-/// no trial: on the chip, estimates for shared ways err by up to an eighth. After a trial, twice
-/// its error is enough, but not less than `LEAST_CLEARLY`.
+/// no trial: on the chip, estimates for shared ways err by up to an eighth, as the lines of
+/// programs that share do not always go as their misses say. After a trial, twice the error that it
+/// showed is enough, but not less than `LEAST_CLEARLY`, which no trial shows to be right.
 const CLEARLY: u64 = (1 << 32) / 4;
 const LEAST_CLEARLY: u64 = (1 << 32) / 20;
 
@@ -88,7 +89,7 @@ struct JudgedPlan {
     /// From when on windows show the plan's effect; `None` while it is not in force.
     settled: Option<Time>,
     seen: Vec<SeenProgram>,
-    /// The gain over the plan before that was estimated, in units of 2^-32.
+    /// Its estimated gain over the plan before, in units of 2^-32.
     promised: u64,
 }
 
@@ -243,14 +244,15 @@ impl PlanJudge {
         self.place(p, learners).map_or(0, |place| self.situations[place].doubt)
     }
 
-    /// Whether a program ran faster than its best before the plan was made.
+    /// Whether a program ran faster, by more than one part in `OTHER_PHASE`, than the best that was
+    /// known of it before the plan was made.
     fn are_faster_than_known(&self) -> bool {
         self.best_ipc.iter().zip(&self.best_before).any(|((_, _, now), (_, _, before))| {
             now.raw() > before.raw().saturating_add(before.raw() / OTHER_PHASE)
         })
     }
 
-    /// Records the part of its promise that a plan did not keep.
+    /// Records that a plan promised this gain and lost that: estimates err by both together.
     fn note(&mut self, promised: u64, lost: u64) {
         let situation = &mut self.situations[0];
         situation.doubt = situation.doubt.max(promised.saturating_add(lost));

@@ -9,7 +9,7 @@ use super::observed::Observed;
 use super::phases::ObservedPhases;
 use super::rates::ObservedRates;
 
-/// If the occupancy changes by more than this in a window, in ways, the window is not used.
+/// If the occupancy changes by more than this in a window, in ways, its rates are not used.
 const BLURRED: u64 = 2 << 32;
 
 /// An occupancy that changes by at most this in a window, in ways, is steady.
@@ -45,7 +45,7 @@ pub(crate) struct LearnedProgram {
     /// The mean of its windows in which only a lower bound on its occupancy is known, because it
     /// ran before it was monitored.
     of_unknown_size: Option<ObservedRates>,
-    /// Whether its occupancy hardly changed in that window.
+    /// Whether its occupancy hardly changed in its last window.
     is_steady: bool,
     /// Short windows that are still to come after its start.
     pub(crate) first_windows: u32,
@@ -144,7 +144,7 @@ impl LearnedProgram {
         }
         let own = own.filter(|_| !self.was_read);
         let Some(end) = sample.occupancy.or(own).map(|end| end.min(MOST).raw()) else {
-            // If a reading is lost, the next one is compared with the one before it.
+            // If a reading is lost, the next one is compared with the last one before the lost one.
             self.occupancy = self.occupancy.filter(|_| self.was_read);
             return None;
         };
@@ -181,8 +181,8 @@ impl LearnedProgram {
         core::mem::take(&mut self.has_turned) && is_lasting
     }
 
-    /// Handles a window of a program that occupies at least this. The window is used only if a
-    /// larger or smaller occupancy would make no difference.
+    /// Handles a window of a program that occupies at least this. It counts for the curves only if
+    /// a larger or smaller occupancy would make no difference.
     fn add_of_unknown_size(&mut self, sample: &Sample, least: Q32) {
         (self.was_read, self.occupancy) = (true, None);
         let rates = ObservedRates::new(&sample.counters, least, sample.window);

@@ -47,8 +47,8 @@ impl Contention {
         self.excess == 0
     }
 
-    /// The slowdown at memory of a program with this demand, whose slowdown without contention is
-    /// this.
+    /// The slowdown, with this contention, of a program with this demand and this slowdown without
+    /// contention.
     pub(crate) fn slow_down(self, slowdown: u64, demand: Q32) -> u64 {
         let taken = ((self.excess * scaled(demand)) << 32) / self.squares.max(1);
         let taken = u64::try_from(taken).unwrap_or(u64::MAX);
@@ -57,7 +57,7 @@ impl Contention {
         u64::try_from(slowdown).unwrap_or(u64::MAX).min(Q32::MAX_IN_CURVE.raw())
     }
 
-    /// The slowdowns at memory of a program with these demands, by ways.
+    /// The slowdowns, with this contention, of a program with these demands, by ways.
     pub(crate) fn slow_down_all(self, slowdowns: &Curve, demands: &Curve, llc: &Llc) -> Curve {
         Curve::from_fn(llc.ways, |ways| {
             Q32::from_raw(self.slow_down(slowdowns.at(ways).raw(), demands.at(ways)))
@@ -69,7 +69,7 @@ fn scaled(demand: Q32) -> u128 {
     u128::from(demand.raw() >> 24)
 }
 
-/// Plans with their programs' slowdowns at memory; reused.
+/// Plans with their outcomes when programs contend for memory; reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryWeighing {
     pub(super) candidates: Vec<PlanWithMemory>,
@@ -80,7 +80,7 @@ pub(crate) struct MemoryWeighing {
     pub(super) demands: Vec<(u64, Q32)>,
 }
 
-/// A plan, with its programs' slowdowns at memory.
+/// A plan, with its contention for memory and the outcome under that.
 #[derive(Clone, Debug)]
 pub(super) struct PlanWithMemory {
     pub(super) sets: Vec<u64>,
@@ -111,7 +111,7 @@ impl MemoryWeighing {
     }
 
     /// The contention for the next search: that of the last candidate whose contention was not
-    /// searched yet; `None` after the last search.
+    /// searched yet; `None` if there is none, or after `MOST_SEARCHES`.
     pub(super) fn next_contention(&self) -> Option<Contention> {
         if self.searched.len() == MOST_SEARCHES {
             return None;

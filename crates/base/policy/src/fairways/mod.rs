@@ -131,7 +131,7 @@ pub struct Fairways {
     session: Option<Growth>,
     /// How long programs were sampled in total, in nanoseconds.
     sampled_nanos: u64,
-    /// When the first program without a profile started.
+    /// When the first program without a profile was first watched.
     learning_since: Option<Time>,
     /// Whether a program began another phase since the last decision.
     has_turned: bool,

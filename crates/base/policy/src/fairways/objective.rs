@@ -172,8 +172,8 @@ impl Objective {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// The largest slowdown that an outcome may have to be no worse than another one, if its
-    /// smallest is this; not for an objective that is a sum.
+    /// The largest slowdown with which an outcome is no worse than another one, if its smallest is
+    /// this; not for an objective that is a sum.
     pub(crate) fn most_slowdown(self, to_beat: &Outcome, smallest: u64) -> u64 {
         if self == Self::MaxSlowdown {
             return to_beat.largest;
@@ -257,7 +257,7 @@ impl Aim {
         self.compare(one, other) == Ordering::Less
     }
 
-    /// The largest slowdown that an outcome may have to be better than another one, if its smallest
+    /// The largest slowdown with which an outcome may be better than another one, if its smallest
     /// is this; not for an objective that is a sum.
     pub(crate) fn most_slowdown(self, to_beat: &Outcome, smallest: u64) -> u64 {
         match self {
@@ -270,8 +270,8 @@ impl Aim {
     }
 
     /// How much better the second of two outcomes of the same programs is, as a share of the first,
-    /// in units of 2^-32: by the objective, or between two tolerated outcomes, by its value divided
-    /// by throughput. Also returns the larger of the two.
+    /// in units of 2^-32: by the objective, or if the first one is tolerated, by its value divided
+    /// by throughput. Also returns the larger of the gains by the objective and by throughput.
     pub(crate) fn gain(self, before: &Outcome, after: &Outcome) -> (u64, Gain) {
         let objective = self.objective();
         let by_objective = objective.gain(before, after);

@@ -13,15 +13,15 @@ use super::{Fairways, judge};
 use crate::program::RunningProgram;
 use crate::running::Change;
 
-/// After this many windows in which a program did not run, its first windows are over. They last as
-/// long as five turns of 20 ms.
+/// After this many windows in which a program did not run, its first windows are over. That many
+/// windows last as long as five turns of 20 ms.
 const MOST_IDLE: u32 = 100;
 
 /// If phases last this many decision periods, a plan for a new phase is made at once, whatever it
 /// gains; otherwise its lines would soon have to move again.
 const LASTING: u32 = 2;
 
-/// How many windows in a row must be unlike a program's profile.
+/// How many windows in a row must be unlike a program's profile before it is learned again.
 const UNLIKE: u32 = 2;
 
 /// The longest time that a plan is assumed to last.
@@ -263,8 +263,8 @@ impl Fairways {
         }
     }
 
-    /// Makes the plan that was decided on; `reason` is given if only a level of memory bandwidth
-    /// changes.
+    /// Makes the plan that was decided on; `reason` replaces that of its ways, if a level of memory
+    /// bandwidth changes, or if a trial begins or a plan is taken back.
     pub(super) fn make_plan(
         &mut self,
         at: Time,

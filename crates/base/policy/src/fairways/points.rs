@@ -4,7 +4,7 @@ use fairways_core::{Curve, Q32, Ways};
 
 use super::rates::{ObservedRates, SIZES};
 
-/// A rise of cycles per instruction with more ways by less than this part counts as noise.
+/// A rise of cycles per instruction with more ways counts as noise below one part in this many.
 const NOISE: u64 = 64;
 
 /// The points of a curve, in the order of their sizes.
@@ -77,8 +77,8 @@ impl CurvePoints {
     }
 
     /// A quantity if these ways are filled: interpolated, or extrapolated beyond the ends. Beyond
-    /// the last point it continues for up to a way with 3/4 of the slope before, and ends where no
-    /// misses would be left at that rate.
+    /// the last point it continues for up to a way with 3/4 of the slope before, but no further
+    /// than to where no misses are left at that rate; then nothing changes.
     fn at(&self, filled: Q32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
         let points = &self.points[..self.count];
         let x = filled.raw();

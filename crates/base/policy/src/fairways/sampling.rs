@@ -10,10 +10,12 @@ use super::Fairways;
 use super::session::{Growth, GrowthStep};
 use crate::running::leave_unpartitioned;
 
-/// Sampling may take this much time before its share of the time counts.
+/// The time that sampling may take beyond its share of the time, in nanoseconds.
 pub(super) const FIRST_NANOS: u64 = 1_000_000_000;
 
-/// A sampling that was given up is put off for at most 4 times 2 to the power of this decisions.
+/// Each time a sampling is given up, it is put off for twice as many decisions, at most this many
+/// times: from 4 to 4 times 2^5, or from `FOR_LONG`.
+
 const MOST_GIVEN_UP: u32 = 5;
 
 /// For this many decisions a program is not sampled again if it turned out not to be of interest,

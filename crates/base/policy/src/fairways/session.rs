@@ -19,7 +19,7 @@ pub(crate) struct Growth {
     /// The number of the phase in which sampling began.
     pub(crate) phase: u32,
     pub(crate) began: Time,
-    /// The end of its last window, or the begin of sampling.
+    /// When its last window ended, or sampling began.
     pub(crate) last_window: Time,
     /// The ways of its partition, and the largest number that it can have.
     pub(crate) ways: u32,

@@ -41,7 +41,7 @@ impl Policy for Dummy {
 const USE: &str = r#"fn main() {
     let policy = fairways_policy::descriptor("dummy").unwrap();
     let set = policy.parameter("step").unwrap();
-    let made = policy.make(&[(set.name, set.read("3").unwrap())]);
+    let made = policy.make(&[(&set.name, set.read("3").unwrap())]);
     println!("{} {:?} {:?}", made.policy.name(), made.parameters, set.read("0"));
     assert!(fairways_policy::NAMES.contains(&"dummy"));
 }
@@ -50,7 +50,7 @@ const USE: &str = r#"fn main() {
 #[test]
 fn a_policy_is_a_folder_and_lines_of_one_file() {
     let copied = CopiedWorkspace::new();
-    let user = copied.path("crates/user");
+    let user = copied.path("crates/base/user");
     fs::create_dir_all(user.join("src")).unwrap();
     let manifest = "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
                     [dependencies]\nfairways-policy = { path = \"../policy\" }\n";

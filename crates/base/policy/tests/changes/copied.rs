@@ -9,15 +9,15 @@ pub(crate) struct CopiedWorkspace {
     folder: tempfile::TempDir,
 }
 
-const WORKSPACE: &str = "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n";
+const WORKSPACE: &str = "[workspace]\nmembers = [\"crates/*/*\"]\nresolver = \"3\"\n";
 
 impl CopiedWorkspace {
     pub(crate) fn new() -> Self {
         let copied = Self { folder: tempfile::tempdir().unwrap() };
         fs::write(copied.path("Cargo.toml"), WORKSPACE).unwrap();
         for name in ["core", "policy"] {
-            let to = copied.path(&format!("crates/{name}"));
-            copy_folder(&project().join(format!("crates/{name}/src")), &to.join("src"));
+            let to = copied.path(&format!("crates/base/{name}"));
+            copy_folder(&project().join(format!("crates/base/{name}/src")), &to.join("src"));
             let needs =
                 if name == "core" { "" } else { "fairways-core = { path = \"../core\" }\n" };
             let manifest = format!(

@@ -17,7 +17,7 @@ use crate::journal::Follower;
 /// The part of a journal to evaluate, in its own clock's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JournalSpan {
-    /// The begin; `None`: the journal's beginning.
+    /// The beginning; `None`: that of the journal.
     pub since: Option<Duration>,
     /// The end; `None`: the journal's end.
     pub until: Option<Duration>,

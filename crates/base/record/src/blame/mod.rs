@@ -60,8 +60,8 @@ struct Victim {
     /// Its cycles divided by those that it would take alone with the whole cache; `null` if that is
     /// not known: the interval is wider than 30 % of it.
     slowdown: Option<f64>,
-    /// The slowdown's known minimum if `slowdown` is `null`; the parts add up to it. Absent if it
-    /// may be 1.
+    /// The slowdown's known minimum if `slowdown` is `null`: 1 plus the sum of the parts. Absent if
+    /// `slowdown` is not `null`, or the minimum is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     slowdown_at_least: Option<f64>,
     /// The best guess.
@@ -95,7 +95,8 @@ struct Victim {
     unknown: Option<NotSeen>,
 }
 
-/// Ways of its own for a victim. Each gain or loss is in units of that program's time alone.
+/// Ways of its own for a victim. Each gain or loss is in units of the time alone of the program
+/// that has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct OwnWays {
@@ -122,7 +123,7 @@ struct CausedPart {
     bus: f64,
 }
 
-/// What a neighbour costs all the programs that blame it, added up.
+/// What a neighbour costs all the programs that blame any neighbour, added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Culprit {
@@ -221,7 +222,7 @@ impl BlameReport {
         self
     }
 
-    /// Adds how long each program waited for a CPU, by the second that it ran, and the part of the
+    /// Adds how long each program waited for a CPU, per second that it ran, and the part of the
     /// machine's CPU time that a hypervisor took.
     #[must_use]
     pub fn with_waits(

@@ -28,7 +28,8 @@ fn slowdowns<'a>(known: &BTreeMap<(u32, &'a str), Assessment<'_>>, domain: u32) 
         .collect()
 }
 
-/// The expected unfairness and STP of at least two programs; `None` if a slowdown is missing.
+/// The expected unfairness and STP; `None` for fewer than two programs, or without a slowdown of
+/// each.
 fn unfairness_and_stp(programs: &[&str], all: &Expected<'_>) -> Option<[f64; 2]> {
     let each = programs.iter().map(|program| all.get(program).copied());
     let each = each.collect::<Option<Vec<f64>>>().filter(|each| each.len() > 1)?;

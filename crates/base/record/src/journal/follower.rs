@@ -22,9 +22,9 @@ pub struct Follower {
     began: Option<Moment>,
     /// The names in the header; on a simulated machine an app's number is its place here.
     programs: Vec<String>,
-    /// The step that is read next: its event.
+    /// The next step, of which only the event is read; `None` at the end.
     next: Option<Step>,
-    /// The last plan of the policy that decides in the journal's place, and when it was made.
+    /// The last plan of the policy that decides instead of the journal's, and when it was made.
     planned: Option<(PlanId, Time)>,
     /// The state after the last step.
     pub record: MachineRecord,

@@ -164,7 +164,7 @@ fn every_line_of_a_journal_fits_the_schema() {
     }
 }
 
-/// The oldest part may be gone when it is due to be deleted: an owner deleted it, or fewer were
+/// The oldest part may be gone when it is due to be deleted: somebody deleted it, or fewer were
 /// kept before.
 #[test]
 fn a_part_that_is_gone_already_ends_no_journal() {

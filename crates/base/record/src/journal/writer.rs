@@ -152,7 +152,7 @@ impl Writer {
             .with_context(|| format!("{}: can't set it aside", shown(&self.path)))?;
         if let Some(old) = self.keep.and_then(|keep| self.header.part.checked_sub(keep)) {
             let old = part_path(&self.path, old);
-            // It may be gone already: an owner deleted it, or fewer parts were kept before.
+            // It may be gone already: somebody deleted it, or fewer parts were kept before.
             match std::fs::remove_file(&old) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => {
                     return Err(why).with_context(|| format!("{}: can't delete it", shown(&old)));

@@ -196,7 +196,7 @@ pub fn unique_name(name: String, is_taken: impl Fn(&str) -> bool) -> String {
         return name;
     }
     let mut numbered = (2_u64..).map(|number| format!("{name}#{number}"));
-    // Numbers do not run out: they are more than programs.
+    // Always found: there are more numbers than programs.
     numbered.find(|name| !is_taken(name)).unwrap_or_default()
 }
 

@@ -49,7 +49,7 @@ impl Index {
                 return numbered.1;
             }
         }
-        // Numbers do not run out: they are more than programs.
+        // Never reached: there are more numbers than programs.
         std::mem::take(&mut key.1)
     }
 

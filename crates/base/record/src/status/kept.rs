@@ -49,7 +49,7 @@ pub(super) struct KeptClusters {
 struct KeptWays {
     /// The cache's ways.
     mask: WayMask,
-    /// How many of the ways that are given out it has.
+    /// How many ways it has, of those that policies may give out.
     count: u32,
     /// The level of memory bandwidth, with its unit.
     bandwidth: Option<String>,

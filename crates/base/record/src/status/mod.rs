@@ -320,7 +320,8 @@ impl ProgramStatus {
 
     /// The slowdown that the policy expects with the program's ways: its time divided by that with
     /// the whole cache, or with the ways with which it is fastest; `None` if the policy estimates
-    /// none. A [`BlameReport`](crate::blame::BlameReport) has the measured loss.
+    /// none. What the program really loses is estimated in a
+    /// [`BlameReport`](crate::blame::BlameReport).
     pub fn expected_slowdown(&self) -> Option<f64> {
         self.estimates.get(words::SLOWDOWN.text()).copied()
     }
@@ -365,7 +366,8 @@ impl MachineRecord {
         name: impl FnOnce(AppId) -> String,
     ) {
         let Self { status, decisions, totals } = self;
-        // Names are valid from a program's start to its end; earlier ways until a plan is in force.
+        // Names are valid from a program's start to its end, and the ways from before a plan until
+        // the plan is in force.
         if matches!(event, Event::Exited { .. } | Event::Applied { .. }) {
             decisions.record_event(domain, at, event, status, seen);
             totals.record_event(domain, event, status);

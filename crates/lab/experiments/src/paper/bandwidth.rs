@@ -178,7 +178,7 @@ impl BandwidthTables {
     }
 
     /// How long a chase waits for a line while streams use more and more of the bandwidth. Their
-    /// requests begin far apart and come closer, like with the checker's injected delays.
+    /// requests begin far apart and come closer, as with the checker's injected delays.
     fn loaded_latencies(self, bus: &str) -> Result<Vec<(f64, f64)>, ChipError> {
         let chip = chip(bus, BUS_MBPS);
         let idle = self.moved(&chip, &[(chase(), None)])?[0].instructions;
@@ -217,7 +217,8 @@ impl BandwidthTables {
         Ok(())
     }
 
-    /// What each program moves in the second half of a run.
+    /// What each program does in the second half of a run.
+
     fn moved(self, chip: &Geometry, jobs: &[LimitedJob]) -> Result<Vec<MovedLines>, ChipError> {
         let mut machine = Chip::new(Settings::new(*chip), jobs.iter().map(|(job, _)| job.clone()))?;
         let mask = WayMask::full(chip.llc.ways);

@@ -26,7 +26,7 @@ pub(crate) struct Socket {
     pub(crate) seen: Option<BTreeMap<i32, Counters>>,
     /// The counted threads of each program.
     pub(crate) counted: BTreeMap<AppId, Vec<Joined>>,
-    /// The counts of threads that no longer belong to each program.
+    /// By program: the counts of threads that no longer belong to it.
     pub(crate) kept: BTreeMap<AppId, Counters>,
 }
 

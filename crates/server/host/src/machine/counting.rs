@@ -28,7 +28,7 @@ pub(super) struct Counting {
     windows: WindowTable,
     /// When windows were last looked at: none ends twice at one time.
     looked_at: Option<Time>,
-    /// The windows that are due; kept to reuse its memory.
+    /// The windows that are due; the list is kept to reuse its memory.
     due: Vec<WindowKey>,
 }
 

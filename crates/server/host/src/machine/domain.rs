@@ -70,7 +70,8 @@ impl Domain {
     pub(super) fn offer(&mut self, found: &client::Domain) {
         self.way_bytes = found.way_bytes;
         if (self.levers(), &self.ways, self.node) != (found.levers(), &found.ways, found.node) {
-            // Masks now mean other ways, even if their number is the same; there may be no levels.
+            // Masks now mean other ways, even if their number is the same; planned levels may no
+            // longer exist.
             self.plan.clear();
             self.plan.cancel_retry();
             self.node = found.node;

@@ -125,8 +125,8 @@ impl Host {
         })
     }
 
-    /// Replaces the list of programs. Programs that are found by the same name and
-    /// [selector](fairways_programs::Selector) as before, each or together, continue.
+    /// Replaces the list of programs. Programs continue if they are found by the same name and
+    /// [selector](fairways_programs::Selector) as before, and still each by itself or all together.
     ///
     /// # Errors
     /// If the new programs can't be looked for; nothing has changed then.

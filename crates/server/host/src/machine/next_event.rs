@@ -96,8 +96,8 @@ impl Host {
         }
     }
 
-    /// Looks for programs if it is time or something called for attention. If it is time, also
-    /// checks for others' changes.
+    /// Looks for programs if it is time or something called for attention, and before that checks
+    /// for others' changes if that is due, too.
     fn look(&mut self) {
         let is_time = self.state.agenda.begin_look();
         if is_time {

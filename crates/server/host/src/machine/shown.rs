@@ -187,7 +187,7 @@ impl Host {
         self.state.counting.source.uncounted()
     }
 
-    /// How often a request of policies failed, or something that these depend on.
+    /// How often requests of policies failed, or something that these requests depend on.
     #[must_use]
     pub fn errors(&self) -> &Errors {
         self.mechanism.errors()

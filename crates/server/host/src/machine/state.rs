@@ -41,7 +41,7 @@ impl HostState {
     }
 
     /// Updates the domains, with the length of turns if there is one, and reports changes. Returns
-    /// the programs that have ended because of them.
+    /// the ended programs that no domain has any longer because of that.
     pub(super) fn survey(
         &mut self,
         found: &[client::Domain],

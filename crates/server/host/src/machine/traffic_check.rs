@@ -29,7 +29,7 @@ pub(super) const MANY_MISSES: u64 = 1 << 18;
 pub(super) struct TrafficCheck {
     /// The misses of each program since its bytes last increased.
     misses_without_bytes: BTreeMap<WindowKey, u64>,
-    /// The programs for which too many bytes were logged.
+    /// The programs for which it was logged that they have too many bytes.
     exceeding: BTreeSet<WindowKey>,
 }
 

@@ -21,7 +21,8 @@ struct DomainEvents {
     place: CountedPlace,
     occupancy: Option<OwnedFd>,
     memory: Option<OwnedFd>,
-    /// The counter's last value in bytes; `None` if it was not read since the group was made.
+    /// The counter's last value in bytes; `None` if it was not read since the group or the counter
+    /// was replaced.
     last: Option<u64>,
     /// The bytes moved since the program was first monitored.
     moved: u64,
@@ -65,7 +66,7 @@ impl DomainEvents {
     }
 }
 
-/// A value below this, 4 GiB, may be of a counter that restarted since the last reading.
+/// The highest value, 4 GiB, of a counter that may have restarted since the last reading.
 const NEAR_ZERO: u64 = 1 << 32;
 
 impl Events {
@@ -151,7 +152,7 @@ pub(crate) struct AddedCounts {
     events: Events,
     /// Its traffic when it was first read, by place.
     before: BTreeMap<CountedPlace, u64>,
-    /// Its traffic as last read.
+    /// The traffic since then, as last read.
     last: BTreeMap<CountedPlace, u64>,
 }
 
@@ -204,7 +205,7 @@ impl AddedCounts {
         self.so_far()
     }
 
-    /// Its traffic by place, as last read.
+    /// Its traffic since it was first read, by place, as last read.
     pub(crate) fn so_far(self) -> BTreeMap<CountedPlace, u64> {
         self.last
     }

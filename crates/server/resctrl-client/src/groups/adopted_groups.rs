@@ -170,7 +170,7 @@ impl Programs {
         names.iter().for_each(|name| self.lose_adopted(mount, app, name));
     }
 
-    /// Returns a group to where it was; its threads then no longer belong to the program. The
+    /// Gives a group back to where it was; its threads then no longer belong to the program. The
     /// caller has the lock.
     fn give_back(&mut self, mount: &mut Mount, app: AppId, name: &str) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
@@ -190,7 +190,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Returns the groups that have any of these threads; all groups, if the whole program ends.
+    /// Gives back the groups that have any of these threads; all groups, if the whole program ends.
     pub(crate) fn give_back_with(
         &mut self,
         mount: &mut Mount,
@@ -212,7 +212,7 @@ impl Programs {
         names.iter().try_for_each(|name| self.give_back(mount, app, name))
     }
 
-    /// Finds adopted groups that are gone, and returns those that have had threads of others for
+    /// Finds adopted groups that are gone, and gives back those that have had threads of others for
     /// longer than from one look to the next.
     pub(crate) fn see_adopted(&mut self, mount: &mut Mount) -> Result<(), Error> {
         for app in self.ids() {

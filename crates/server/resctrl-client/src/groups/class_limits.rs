@@ -71,8 +71,8 @@ impl Classes {
         }
         let path = of(name, "schemata");
         for _ in 0..ATTEMPTS {
-            // Another process may have written to it since it was read. That would be lost, so
-            // nothing may come between this reading and the write.
+            // Another process may have written to it since it was read, so it is read again. What
+            // is written after this reading is lost: nothing may come between it and the write.
             let file = tree.to_write(&path)?;
             class.read_limits(tree, found)?;
             let Some(wanted) = class.request(found, &wanted, tighter) else { return Ok(true) };

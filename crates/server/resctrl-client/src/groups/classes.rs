@@ -354,8 +354,8 @@ impl Classes {
     }
 
     /// From time to time, and `now` if another manager's group was removed, tests whether more
-    /// classes are available by making one more, and removes it again. Returns the cap from then
-    /// on; `None` if there is none.
+    /// classes are available: makes classes until there is one more than the cap, and removes the
+    /// new ones again. Returns the cap from then on; `None` if there is none.
     pub(crate) fn try_for_more(
         &mut self,
         mount: &mut Mount,

@@ -205,7 +205,7 @@ impl Program {
         self.unreadable.iter().any(|(of, _)| *of == event)
     }
 
-    /// Marks the open windows as incomplete everywhere, as the events have changed.
+    /// Marks the open windows as incomplete everywhere, as what is counted has changed.
     pub(crate) fn distrust_windows(&mut self) {
         self.events.distrust();
         self.stays.iter_mut().for_each(|of| of.counts.distrust());

@@ -168,7 +168,7 @@ impl Programs {
         }
     }
 
-    /// Marks the open windows as incomplete, as the events have changed.
+    /// Marks the open windows as incomplete, as what is counted has changed.
     pub(crate) fn distrust_windows(&mut self) {
         self.by_id.values_mut().for_each(Program::distrust_windows);
     }

@@ -45,7 +45,7 @@ pub(crate) fn place<'a>(
     Ok(None)
 }
 
-/// Returns groups to their makers. Returns those that could not be returned.
+/// Gives groups back to their makers. Returns those that could not be given back.
 pub(crate) fn put_back<'a>(
     tree: &Tree,
     borrowed: &[BorrowedGroup],

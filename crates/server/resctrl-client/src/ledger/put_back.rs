@@ -114,8 +114,8 @@ pub(crate) fn put_back(
     Ok(restored)
 }
 
-/// Records the outcome for a mask: nothing if it is restored, or why it was left. Returns false if
-/// it has to be tried again.
+/// Records the outcome for a mask: that it is restored, why it was left, or why it failed; nothing
+/// if it had its old value already. Returns false if it has to be tried again.
 fn is_done(restored: &mut Restored, thing: Thing, done: Result<Option<String>, Error>) -> bool {
     match done {
         Ok(None) => restored.done.push(thing),

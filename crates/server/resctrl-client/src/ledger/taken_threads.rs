@@ -113,7 +113,7 @@ pub(crate) fn put_back(
 enum Whereabouts {
     /// In its original group.
     There,
-    /// In a group of ours.
+    /// Where we put it: a group of ours, its original group's class, or the root's group.
     Ours,
     /// Where others have moved it.
     Elsewhere,

@@ -16,8 +16,8 @@ use fairways_resctrl::language::{Cache, Schemata};
 ///
 /// If the domains of `MB` have the ids of the caches, they belong to these. With MPAM, if there are
 /// also nodes of all these numbers, each cache's node of the same number must have its CPUs. If
-/// they have other ids, a cache's domain is the node with the same CPUs. `resctrl` is the mount,
-/// and `topology` has the CPUs of its L3 caches.
+/// the domains have other ids, a cache's domain is the node with the same CPUs. `resctrl` is the
+/// mount, and `topology` has the CPUs of its L3 caches.
 #[must_use]
 pub fn bandwidth_domains(
     schemata: &Schemata,

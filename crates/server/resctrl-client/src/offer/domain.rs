@@ -155,7 +155,7 @@ impl Offers {
         self.of.get(&domain).is_some_and(|offer| offer.is_free)
     }
 
-    /// The domains in the form that classes need, if any ways can be assigned.
+    /// The domains of which ways can be assigned, in the form that classes need.
     pub(crate) fn rooms(&self) -> BTreeMap<u32, Room> {
         let Self { contiguous, min_bits, .. } = *self;
         let rooms = self.of.iter().filter(|(_, offer)| offer.is_free).map(|(&id, offer)| {

@@ -148,8 +148,8 @@ impl Findings {
         of_cache.map_or(&[], |of| &of.nodes)
     }
 
-    /// The CPUs of each node that shares a cache; none if no cache is shared, or the CPUs of a node
-    /// are not known.
+    /// The CPUs of each node that shares a cache; none if any cache is not shared, or the CPUs of a
+    /// node are not known.
     pub(crate) fn node_cpus(&self) -> Vec<CpuSet> {
         let nodes = self.shared.iter().flat_map(|shared| &shared.nodes);
         let nodes: Vec<CpuSet> = nodes.map(|(_, cpus)| cpus.clone()).collect();

@@ -127,7 +127,7 @@ impl Survey {
         self.lever(*self.bandwidth_domains.get(&cache)?)
     }
 
-    /// How memory bandwidth can be limited for any cache.
+    /// How memory bandwidth can be limited in the first domain of `MB`, whichever cache has it.
     pub(crate) fn any_bandwidth(&self) -> Option<BandwidthLever> {
         self.lever(self.root.line("MB")?.domains.first()?.0)
     }

@@ -73,7 +73,7 @@ impl Limits {
         changed
     }
 
-    /// Removes the values and unknown lines that the others have, too.
+    /// Removes the values and unknown lines for which the others have one, too.
     pub(crate) fn remove(&mut self, others: &Self) {
         self.values.retain(|key, _| !others.values.contains_key(key));
         self.unknown.retain(|resource, _| !others.unknown.contains_key(resource));

@@ -12,7 +12,7 @@ use granit_parser::{Event, Parser, ScalarStyle};
 const DEEPEST: usize = 64;
 /// How many values there may be, with those that aliases repeat.
 const MOST: usize = 1_000_000;
-/// A text counts as one more value for each of these many bytes.
+/// A text counts as one value more for every this many bytes.
 const BYTES_OF_A_VALUE: usize = 32;
 
 /// What is wrong in a source, and in which line.

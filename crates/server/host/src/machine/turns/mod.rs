@@ -57,7 +57,7 @@ pub struct Turns {
     /// Threads that the scheduler refused, by number and start, and when to try again.
     refused: BTreeMap<(ProgramKey, i32, u64), Time>,
     watches: BTreeMap<u32, Watch>,
-    /// When ended turns were last fetched, and which times together are to be reported.
+    /// When turns were last fetched, which have ended, and which times together are to be reported.
     fetched_at: Option<Time>,
     ended: TurnReport,
     stretches: Vec<(u32, Stretch)>,

@@ -180,7 +180,7 @@ impl CacheWays {
                 if by_node { "a NUMA node, since all programs are bound to one" } else { "a cache" }
             );
             self.survey(state);
-            // The open windows began with counts from other groups.
+            // The open windows began with counts of other places: of caches or of nodes.
             state.counting.restart(None, state.agenda.now(), self);
         }
     }

@@ -97,7 +97,8 @@ impl CacheWays {
         !self.observe && self.actuator.gives_out(id)
     }
 
-    /// Whether a program runs, and not all of its threads are in groups of others.
+    /// Whether a program has not ended for every domain, and not all of its threads are in groups
+    /// of others.
     fn can_follow_plan(&self, app: AppId, state: &HostState) -> bool {
         let left = self.left(app).map_or(0, |left| left.values().sum());
         state.roster.members.get(&app).is_some_and(|member| left < member.tasks.len().max(1))
