@@ -15,7 +15,6 @@ pub(super) const FIRST_NANOS: u64 = 1_000_000_000;
 
 /// Each time a sampling is given up, it is put off for twice as many decisions, at most this many
 /// times: from 4 to 4 times 2^5, or from `FOR_LONG`.
-
 const MOST_GIVEN_UP: u32 = 5;
 
 /// For this many decisions a program is not sampled again if it turned out not to be of interest,

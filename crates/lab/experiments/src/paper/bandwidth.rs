@@ -218,7 +218,6 @@ impl BandwidthTables {
     }
 
     /// What each program does in the second half of a run.
-
     fn moved(self, chip: &Geometry, jobs: &[LimitedJob]) -> Result<Vec<MovedLines>, ChipError> {
         let mut machine = Chip::new(Settings::new(*chip), jobs.iter().map(|(job, _)| job.clone()))?;
         let mask = WayMask::full(chip.llc.ways);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The project's folder.
 pub(crate) fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
 /// A page of the documentation.

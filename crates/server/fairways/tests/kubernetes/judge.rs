@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) const VERSIONS: [&str; 2] = ["1.30.0", "1.37.0"];
 
 pub(crate) fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 pub(crate) fn manifest(name: &str) -> PathBuf {
