@@ -67,10 +67,16 @@ fn commit() -> Option<String> {
 
 /// The files and folders of [`SOURCES`].
 fn sources(workspace: &Path) -> Vec<PathBuf> {
-    let crates = std::fs::read_dir(workspace.join("crates")).into_iter().flatten().flatten();
-    let of_crates = crates.flat_map(|of| ["src", "Cargo.toml"].map(|name| of.path().join(name)));
+    let groups = folders(&workspace.join("crates")).into_iter();
+    let crates = groups.flat_map(|group| folders(&group));
+    let of_crates = crates.flat_map(|of| ["src", "Cargo.toml"].map(|name| of.join(name)));
     let files = ["Cargo.toml", "Cargo.lock"].map(|name| workspace.join(name));
     of_crates.chain(files).filter(|path| path.exists()).collect()
+}
+
+/// What a folder has in it; nothing if it can't be read.
+fn folders(of: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(of).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// What git prints, if it succeeds and prints anything.

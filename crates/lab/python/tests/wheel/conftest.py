@@ -3,7 +3,7 @@
 import pathlib
 import sys
 
-PROJECT = pathlib.Path(__file__).parents[4]
+PROJECT = pathlib.Path(__file__).parents[5]
 EXAMPLES = PROJECT / "crates/base/exec-policy/examples"
 
 # UCP in Python is the same class here and as a program.

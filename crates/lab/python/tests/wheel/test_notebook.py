@@ -21,7 +21,7 @@ def test_the_notebook_runs(tmp_path):
 def test_the_guide_says_what_is_so(tmp_path, monkeypatch):
     """The blocks of docs/python.md, one after the other."""
     monkeypatch.chdir(tmp_path)
-    page = (NOTEBOOK.parents[3] / "docs/python.md").read_text()
+    page = (NOTEBOOK.parents[4] / "docs/python.md").read_text()
     blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
     assert len(blocks) > 5
     names = {}

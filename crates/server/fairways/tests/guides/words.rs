@@ -89,13 +89,12 @@ pub(crate) fn cargo_misses(command: &str) -> Option<String> {
     let words: Vec<&str> = command.split(' ').collect();
     let after = |flag: &str| words.windows(2).find(|pair| pair[0] == flag).map(|pair| pair[1]);
     let package = after("-p").unwrap_or("fairways");
-    let folder = match package.strip_prefix("fairways-") {
-        Some(room) => project().join("crates").join(room),
-        None => project().join("crates").join(package),
-    };
-    let Ok(manifest) = std::fs::read_to_string(folder.join("Cargo.toml")) else {
-        return Some(format!("no package {package}"));
-    };
+    let name = package.strip_prefix("fairways-").unwrap_or(package);
+    let groups = ["base", "server", "lab", "proof"];
+    let folders = groups.map(|group| project().join("crates").join(group).join(name));
+    let folder = folders.iter().find(|folder| folder.join("Cargo.toml").is_file());
+    let Some(folder) = folder else { return Some(format!("no package {package}")) };
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     for (flag, of) in [("--example", "examples"), ("--bench", "benches"), ("--test", "tests")] {
         let Some(name) = after(flag) else { continue };
         let there = [format!("{of}/{name}.rs"), format!("{of}/{name}/main.rs")];
