@@ -65,9 +65,11 @@ fn imports(manifest: &toml::Table) -> Vec<(String, bool)> {
             [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
         {
             let names = table.get(kind).and_then(toml::Value::as_table);
-            for name in names.into_iter().flat_map(toml::Table::keys) {
-                if name.starts_with("fairways") {
-                    found.push((name.clone(), is_of_tests));
+            for (name, of) in names.into_iter().flatten() {
+                // Under another name, or its own.
+                let package = of.get("package").and_then(toml::Value::as_str).unwrap_or(name);
+                if package.starts_with("fairways") {
+                    found.push((package.to_owned(), is_of_tests));
                 }
             }
         }
@@ -106,10 +108,10 @@ fn no_arrow_passes_the_wall() {
 }
 
 #[test]
-fn a_feature_and_a_target_are_no_way_through_the_wall() {
+fn a_feature_a_target_and_another_name_are_no_way_through_the_wall() {
     let manifest = "[dependencies]\nfairways-core = { optional = true }\n\
                     [target.'cfg(unix)'.dependencies]\nfairways-chip = {}\n\
-                    [build-dependencies]\nfairways-model = {}\n\
+                    [build-dependencies]\nmodel = { package = \"fairways-model\" }\n\
                     [dev-dependencies]\nfairways-testing = {}\nserde = {}\n";
     let mut found = imports(&toml::from_str(manifest).unwrap());
     found.sort();
