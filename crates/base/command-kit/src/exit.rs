@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
 use std::process;
+use std::sync::OnceLock;
 
 use crate::plain;
 
@@ -22,6 +23,20 @@ pub const INTERRUPTED: u8 = 130;
 pub const HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 bad usage or bad input, 3 this host is not supported, 4 others hold its cache, 5 no permission, \
 130 interrupted";
+
+/// The name before each message.
+static PROGRAM: OnceLock<&str> = OnceLock::new();
+
+/// Sets the name of this program, which begins each message; only the first call counts.
+pub fn set_program(name: &'static str) {
+    let _ = PROGRAM.set(name);
+}
+
+/// The name of this program, `fairways` if nobody has set it.
+#[must_use]
+pub fn program() -> &'static str {
+    PROGRAM.get().copied().unwrap_or("fairways")
+}
 
 /// The user stopped the command (SIGINT or SIGTERM): exit code 130, after an orderly end.
 #[derive(Debug)]
@@ -83,11 +98,11 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Prints a warning in one line on standard error.
 pub fn warn(message: &str) {
-    let _ = writeln!(io::stderr(), "fairways: warning: {}", plain::lines(message));
+    let _ = writeln!(io::stderr(), "{}: warning: {}", program(), plain::lines(message));
 }
 
 /// Prints why a command fails in one line on standard error, and returns its exit code.
 pub fn fail(message: &str, code: u8) -> process::ExitCode {
-    let _ = writeln!(io::stderr(), "fairways: {}", plain::lines(message));
+    let _ = writeln!(io::stderr(), "{}: {}", program(), plain::lines(message));
     process::ExitCode::from(code)
 }

@@ -1,7 +1,7 @@
-//! The report: results as one self-contained HTML page.
+//! `fairways report` and `fairways-lab report`: results as one self-contained HTML page.
 //!
-//! These are the elements of a page, and their drawing; the command line knows the schemas of
-//! results, and makes the elements. A page has no date and no random numbers: the same results give
+//! These are the elements of a page, their drawing, and the sections of journals, which both
+//! commands show. What else a command shows, it recognises itself ([`Recogniser`]). A page has no date and no random numbers: the same results give
 //! the same bytes. It works on paper, on a telephone, in light and dark mode, and uses no network:
 //! its policy (CSP) lets it load nothing, and run only the script that copies tables, which is not
 //! needed to read it. The hash in that policy is of `templates/report/copy.js` without its last
@@ -12,8 +12,11 @@ mod bars;
 mod curve;
 mod figure;
 mod heat;
+mod journal;
 mod map;
 mod page;
+mod recognise;
+mod report;
 mod strips;
 mod svg;
 mod table;
@@ -24,5 +27,7 @@ pub use figure::{Figure, letter};
 pub use heat::{HeatCell, HeatRow, heat_map};
 pub use map::{Span, way_map};
 pub use page::{Block, Fact, Page, PageError, Part, Section};
+pub use recognise::{KnownLatency, Recogniser};
+pub use report::{ReportOptions, report};
 pub use strips::{Strip, strips};
 pub use table::{Cell, Column, Table, change};

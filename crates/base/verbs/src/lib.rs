@@ -1,5 +1,11 @@
-//! The commands that both doors have: what they do, and their manual.
+//! What both front doors have: how a program starts and ends ([`Door`]), the commands and flags
+//! that are the same ([`args`]), the trial, and the manual.
 
+pub mod args;
+mod door;
+mod help;
 pub mod manual;
-pub mod policies;
+mod policies;
 pub mod trial;
+
+pub use door::{Door, DoorArgs, OtherDoor, is_given};

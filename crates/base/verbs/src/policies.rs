@@ -17,7 +17,7 @@ const WIDEST: usize = 100;
 ///
 /// # Errors
 /// If that can't be printed.
-pub fn print(
+pub(crate) fn print(
     policy: Option<&Descriptor>,
     as_json: bool,
     out: &mut dyn Write,

@@ -2,7 +2,7 @@
 //! thread, without the program's under QEMU.
 //!
 //! `cargo bench -p fairways-chip --bench live -- COMMAND…`, which needs qemu-user. Chips: that of
-//! `against_cachegrind` (crates/server/fairways/examples) with 16 ways, and Skylake, with an L2.
+//! `against_cachegrind` (crates/proof/doors/examples) with 16 ways, and Skylake, with an L2.
 //! Prints CSV.
 
 #![allow(clippy::print_stdout)]

@@ -22,7 +22,6 @@
 //! list `fuse.resctrl`; a write of no bytes is not seen; an empty mask (AMD) is read as way 0; a
 //! CPU that is taken off line still runs its program.
 
-pub mod answers;
 mod client_cpu;
 mod clock;
 mod control;

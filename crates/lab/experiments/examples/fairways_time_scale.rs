@@ -1,4 +1,4 @@
-//! What a time scale does to policies that learn: the mixes of `fairways paper fairways` on the
+//! What a time scale does to policies that learn: the mixes of `fairways-lab paper fairways` on the
 //! chip, which run 50 times slower there than on a machine, by the policy's clock. So programs fill
 //! their ways 50 times more slowly, too.
 //!

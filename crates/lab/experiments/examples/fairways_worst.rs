@@ -63,7 +63,7 @@ fn main() -> Result<(), Failure> {
         heading(
             &format!("Steady programs, profiles `{name}`, {} ways", table.ways()),
             &format!(
-                "fairways simulate --profiles {name} --policies stock,lfoc,lfoc-plus,fairways --mix MIX"
+                "fairways-lab simulate --profiles {name} --policies stock,lfoc,lfoc-plus,fairways --mix MIX"
             ),
         );
         print(scored(table, None));
@@ -73,7 +73,7 @@ fn main() -> Result<(), Failure> {
             heading(
                 &format!("The same on memory limited to {LIMIT} MB/s, model `{flag}`"),
                 &format!(
-                    "fairways simulate --profiles {name} --bandwidth-mbps {LIMIT} --bandwidth-model {flag} \
+                    "fairways-lab simulate --profiles {name} --bandwidth-mbps {LIMIT} --bandwidth-model {flag} \
                      --policies stock,lfoc,lfoc-plus,fairways --mix MIX"
                 ),
             );
@@ -84,7 +84,7 @@ fn main() -> Result<(), Failure> {
         heading(
             &format!("Phases, no profiles, synthetic programs, runs and phases times {scale}"),
             &format!(
-                "fairways simulate --dynamic --profiles synthetic --policies \
+                "fairways-lab simulate --dynamic --profiles synthetic --policies \
                  stock,lfoc,lfoc-plus,fairways --mix MIX`, with a `--time-scale` of `{scale}"
             ),
         );

@@ -24,7 +24,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 
-/// The seeds of mixes, as in `fairways paper lfoc`.
+/// The seeds of mixes, as in `fairways-lab paper lfoc`.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 /// Mixes of Figure 2, and programs in each.

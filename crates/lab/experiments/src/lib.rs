@@ -18,7 +18,6 @@ mod online;
 pub mod paper;
 mod plan_drawing;
 pub mod redis;
-pub mod report;
 mod settled;
 
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};

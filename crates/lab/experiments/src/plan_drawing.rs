@@ -4,7 +4,7 @@ use fairways_core::{AppId, Partition, Ways};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::report::letter;
+use fairways_page::letter;
 
 /// A mix under several policies.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! LFOC beside its competitors: Dunn, KPart and LFOC+ (LFOC §5; `fairways paper lfoc` runs all of
+//! LFOC beside its competitors: Dunn, KPart and LFOC+ (LFOC §5; `fairways-lab paper lfoc` runs all of
 //! it).
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
+//! `fairways-lab simulate --machine chip:PRESET`: programs on a chip that executes them.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,8 +10,8 @@ use fairways_chip::ChipError;
 use fairways_command_kit::{BadInput, exit};
 use fairways_exec_policy::policies::SharedParameters;
 use fairways_experiments::{ChipComparison, ChipProtocol, compare_on_chip};
-use fairways_output::ResultFormat;
-use fairways_output::chip::{self, ComparedOnChip};
+use fairways_results::ResultFormat;
+use fairways_results::chip::{self, ComparedOnChip};
 use fairways_simulation::chip::World;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};

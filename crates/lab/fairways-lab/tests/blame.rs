@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn blame(words: &str) -> std::process::Output {
-    let mut command = Command::cargo_bin("fairways").unwrap();
+    let mut command = Command::cargo_bin("fairways-lab").unwrap();
     command.arg("blame").args(words.split(' ')).env_remove("COLUMNS").output().unwrap()
 }
 
@@ -69,7 +69,7 @@ fn a_stream_beside_a_reader(policy: &str) -> String {
 /// The slowdown of the first program, as it really is.
 fn true_slowdown(policy: &str) -> f64 {
     let run = format!("run --json {}", a_stream_beside_a_reader(policy));
-    let output = Command::cargo_bin("fairways").unwrap().args(run.split(' ')).output().unwrap();
+    let output = Command::cargo_bin("fairways-lab").unwrap().args(run.split(' ')).output().unwrap();
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     number(&run["programs"][0], "slowdown")
 }
@@ -105,7 +105,7 @@ fn a_policy_that_confines_the_streams_leaves_little_to_blame() {
 
 #[test]
 fn a_journal_names_its_programs_and_a_span_is_counted() {
-    let whole = json("--journal tests/data/run.journal");
+    let whole = json("--journal ../../base/record/tests/data/run.journal");
     assert_eq!((&whole["schema"], &whole["policy"]), (&2.into(), &"lfoc".into()));
     let mut names: Vec<&str> = whole["programs"]
         .as_array()
@@ -115,7 +115,8 @@ fn a_journal_names_its_programs_and_a_span_is_counted() {
         .collect();
     names.sort_unstable();
     assert_eq!(names, ["speech-decode", "triad"]);
-    let part = json("--journal tests/data/run.journal --since 200ms --until 280ms");
+    let part =
+        json("--journal ../../base/record/tests/data/run.journal --since 200ms --until 280ms");
     assert_eq!((&part["from_seconds"], &part["to_seconds"]), (&0.2.into(), &0.28.into()));
     assert_ne!(part["programs"], whole["programs"]);
 }
@@ -129,12 +130,13 @@ fn top_shows_the_same_slowdowns() {
     let on = format!("{CHIP} --policy lfoc");
     let on = on.split_whitespace().collect::<Vec<&str>>().join(" ");
     let run = format!("run {on} --quiet --journal {}", path.display());
-    Command::cargo_bin("fairways").unwrap().args(run.split(' ')).assert().success();
+    Command::cargo_bin("fairways-lab").unwrap().args(run.split(' ')).assert().success();
     let of_journal = format!("--journal {}", path.display());
     let blamed = json(&of_journal);
     for source in [of_journal, on] {
         let top = format!("top --once --width 200 {source}");
-        let top = Command::cargo_bin("fairways").unwrap().args(top.split(' ')).output().unwrap();
+        let top =
+            Command::cargo_bin("fairways-lab").unwrap().args(top.split(' ')).output().unwrap();
         let screen = String::from_utf8(top.stdout).unwrap();
         let header = screen.lines().find(|line| line.contains("GB/s slowdown")).unwrap();
         let end = header.find("slowdown").unwrap() + "slowdown".len();
@@ -163,22 +165,22 @@ fn bad_input_is_answered_in_one_line() {
     let run = format!(
         "run --machine model --mix gzip,lbm --policy stock --duration 1s --quiet --journal {journal}"
     );
-    Command::cargo_bin("fairways").unwrap().args(run.split(' ')).assert().success();
+    Command::cargo_bin("fairways-lab").unwrap().args(run.split(' ')).assert().success();
     let missing = "no window there has cycles, LLC references and misses, and stalls";
     for (words, code, said) in [
         (format!("--journal {journal}"), 1, missing),
         (
-            "--journal tests/data/run.journal --until 1s --since 2s".to_owned(),
+            "--journal ../../base/record/tests/data/run.journal --until 1s --since 2s".to_owned(),
             2,
             "--until: expected",
         ),
         (
-            "--journal tests/data/run.journal --since 50s".to_owned(),
+            "--journal ../../base/record/tests/data/run.journal --since 50s".to_owned(),
             2,
             "--since: expected a time before the journal's end at",
         ),
         (
-            "--journal tests/data/run.journal --policy lfoc".to_owned(),
+            "--journal ../../base/record/tests/data/run.journal --policy lfoc".to_owned(),
             2,
             "--policy needs --machine",
         ),

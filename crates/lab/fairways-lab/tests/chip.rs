@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn fairways(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("fairways").unwrap().args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().args(args).assert()
 }
 
 const QUICK: [&str; 8] = [

@@ -1,4 +1,4 @@
-//! `fairways emulate` as a user runs it, from its start to each kind of end.
+//! `fairways-lab emulate` as a user runs it, from its start to each kind of end.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ fn can_mount() -> bool {
 }
 
 fn this() -> PathBuf {
-    assert_cmd::cargo::cargo_bin("fairways")
+    assert_cmd::cargo::cargo_bin("fairways-lab")
 }
 
 /// An emulator in a process of its own, in lockstep.
@@ -130,7 +130,7 @@ fn refused(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.lines().count() == 1 && said.starts_with("fairways: "), "{said}");
+    assert!(said.lines().count() == 1 && said.starts_with("fairways-lab: "), "{said}");
     said
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 const UCP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../base/exec-policy/examples/ucp.py");
 
 fn fairways(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("fairways").unwrap().args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().args(args).assert()
 }
 
 fn printed(done: &assert_cmd::assert::Assert) -> [String; 2] {

@@ -6,8 +6,12 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn explain(args: &[&str]) -> std::process::Output {
-    let mut command = Command::cargo_bin("fairways").unwrap();
-    command.args(["explain", "--journal", "tests/data/run.journal"]).args(args).output().unwrap()
+    let mut command = Command::cargo_bin("fairways-lab").unwrap();
+    command
+        .args(["explain", "--journal", "../../base/record/tests/data/run.journal"])
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -20,7 +24,7 @@ fn programs_are_named_as_the_journal_has_them() {
     let output = explain(&["speech"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let expected = "fairways: speech: expected a program of the last decisions, which are about speech-decode, triad\n";
+    let expected = "fairways-lab: speech: expected a program of the last decisions, which are about speech-decode, triad\n";
     assert_eq!(said, expected);
 }
 
@@ -41,7 +45,7 @@ fn json_has_the_decisions_that_the_sentences_describe() {
 fn a_file_that_is_no_journal_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    let header = std::fs::read_to_string("tests/data/run.journal").unwrap();
+    let header = std::fs::read_to_string("../../base/record/tests/data/run.journal").unwrap();
     let header = header.lines().next().unwrap().to_owned();
     let action =
         r#"{"at":0,"action":{"partition":{"plan":0,"partition":[{"mask":"0xf"}],"reason":"x"}}}"#;
@@ -56,7 +60,7 @@ fn a_file_that_is_no_journal_is_reported_in_one_line() {
         (vec![event, r#"{"at":0}"#], ":3: expected an event or an action"),
     ] {
         std::fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).unwrap();
-        let mut command = Command::cargo_bin("fairways").unwrap();
+        let mut command = Command::cargo_bin("fairways-lab").unwrap();
         let output = command.arg("explain").arg("--journal").arg(&path).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{text}");
@@ -68,7 +72,7 @@ fn a_file_that_is_no_journal_is_reported_in_one_line() {
 fn a_hostile_journal_does_nothing_to_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    let text = std::fs::read_to_string("tests/data/run.journal").unwrap();
+    let text = std::fs::read_to_string("../../base/record/tests/data/run.journal").unwrap();
     let evil = r"\u001b[31mevil\u0007\u009b2J";
     let named = text.replace("\"speech-decode\"", &format!("\"{evil}\""));
     let reason = format!("\"reason\":\"{evil}");
@@ -81,7 +85,7 @@ fn a_hostile_journal_does_nothing_to_the_terminal() {
     // A program of a host is named where it starts.
     let host = text.replace("\"kind\":\"model\"", "\"kind\":\"host\"");
     let run = |args: &[&str]| {
-        let mut command = Command::cargo_bin("fairways").unwrap();
+        let mut command = Command::cargo_bin("fairways-lab").unwrap();
         command.args(args).arg("--journal").arg(&path).output().unwrap()
     };
     for text in [text, host] {
@@ -98,7 +102,7 @@ fn a_hostile_journal_does_nothing_to_the_terminal() {
         }
     }
     // The error quotes it.
-    let header = std::fs::read_to_string("tests/data/run.journal").unwrap();
+    let header = std::fs::read_to_string("../../base/record/tests/data/run.journal").unwrap();
     let header = header.lines().next().unwrap().to_owned();
     let lines = format!("{header}\n{{\"at\":0,\"event\":\"{evil}\"}}\n");
     std::fs::write(&path, lines).unwrap();
@@ -113,7 +117,7 @@ fn as_many_decisions_as_none_are_refused() {
     for few in ["0", "-1", "many", ""] {
         let output = explain(&["-n", few]);
         let said = String::from_utf8(output.stderr).unwrap();
-        let expected = "fairways: --last: expected a whole number from 1 to 1000000, found";
+        let expected = "fairways-lab: --last: expected a whole number from 1 to 1000000, found";
         assert!(said.starts_with(expected) && said.lines().count() == 1, "{said}");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     }
@@ -124,7 +128,7 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal");
     let run = |args: &[&str]| {
-        let mut command = Command::cargo_bin("fairways").unwrap();
+        let mut command = Command::cargo_bin("fairways-lab").unwrap();
         let output = command.args(args).arg("--journal").arg(&journal).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// Runs the model for two seconds with a journal in parts of this size.
 fn run(path: &Path, size: &str) -> Assert {
-    Command::cargo_bin("fairways")
+    Command::cargo_bin("fairways-lab")
         .unwrap()
         .args(["run", "--machine", "model", "-q", "--duration", "2s", "--journal-size", size])
         .arg("--journal")
@@ -29,7 +29,7 @@ fn journal(size: &str) -> (TempDir, PathBuf) {
 }
 
 fn replay(path: &Path) -> Assert {
-    Command::cargo_bin("fairways").unwrap().arg("replay").arg(path).assert()
+    Command::cargo_bin("fairways-lab").unwrap().arg("replay").arg(path).assert()
 }
 
 fn printed(assert: &Assert) -> String {
@@ -52,7 +52,7 @@ fn a_journal_whose_writer_was_killed_is_replayed_up_to_there() {
     for size in ["1G", "100K", "1"] {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("journal");
-        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("fairways"))
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("fairways-lab"))
             .args(["run", "--machine", "model", "-q", "--duration", "100000000s"])
             .args(["--journal-size", size, "--journal"])
             .arg(&path)
@@ -82,7 +82,7 @@ fn a_full_disk_ends_the_run_and_what_was_written_stays() {
     for blocks in [20, 30, 40, 50, 60] {
         let _ = fs::remove_file(&path);
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
-        let fairways = assert_cmd::cargo::cargo_bin("fairways");
+        let fairways = assert_cmd::cargo::cargo_bin("fairways-lab");
         let assert = Command::new("sh")
             .args(["-c", &script, "sh", fairways.to_str().unwrap()])
             .args(["run", "--machine", "model", "-q", "--duration", "2s", "--journal"])

@@ -30,7 +30,8 @@ fn real_programs_run_on_the_chip() {
     let last = ["--time-scale", "0.01", "--json"];
     let out = run(folder.path(), &[&words[..], &more, &last].concat());
     assert!(out.status.success(), "{}", errors(&out));
-    let said = "fairways: warning: live:sh: forked once and executed gzip, which is not simulated";
+    let said =
+        "fairways-lab: warning: live:sh: forked once and executed gzip, which is not simulated";
     assert!(errors(&out).contains(&said.replace("live:", "")), "{}", errors(&out));
     let found: Value = serde_json::from_slice(&out.stdout).unwrap();
     let alone = &found["programs"][0];

@@ -1,4 +1,4 @@
-//! `fairways optimum` as a user runs it.
+//! `fairways-lab optimum` as a user runs it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn optimum(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("fairways").unwrap().arg("optimum").args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().arg("optimum").args(args).assert()
 }
 
 fn json(args: &[&str]) -> Value {
@@ -28,7 +28,8 @@ fn timeless(args: &[&str]) -> Value {
 #[test]
 fn nothing_that_a_policy_decides_is_fairer() {
     let found = json(&[]);
-    let simulate = Command::cargo_bin("fairways").unwrap().args(["simulate", "--json"]).assert();
+    let simulate =
+        Command::cargo_bin("fairways-lab").unwrap().args(["simulate", "--json"]).assert();
     let decided: Value = serde_json::from_slice(&simulate.get_output().stdout).unwrap();
     let mixes = |report: &Value| report["mixes"].as_array().unwrap().clone();
     assert_eq!(mixes(&found).len(), 12);
@@ -67,10 +68,10 @@ fn what_is_hardly_less_fair_and_faster_is_better_where_that_is_tolerated() {
     assert!((bound - least).abs() < 1e-9);
     for more in [&["--objective", "stp"][..], &["--bandwidth-mbps", "9000"]] {
         let words = [&["optimum"][..], &mix, &["--tolerance", "1"], more].concat();
-        let output = Command::cargo_bin("fairways").unwrap().args(&words).output().unwrap();
+        let output = Command::cargo_bin("fairways-lab").unwrap().args(&words).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.starts_with("fairways: --tolerance: expected "), "{said}");
+        assert!(said.starts_with("fairways-lab: --tolerance: expected "), "{said}");
     }
 }
 
@@ -279,7 +280,7 @@ fn levels_that_cannot_be_are_bad_input() {
 fn the_optimum_stands_among_policies() {
     let simulate = |args: &[&str]| {
         let all = [&["simulate", "--policies", "stock,optimum,lfoc"], args].concat();
-        Command::cargo_bin("fairways").unwrap().args(all).assert()
+        Command::cargo_bin("fairways-lab").unwrap().args(all).assert()
     };
     let mix = ["--profiles", "synthetic", "--mix", "triad,hash-join,btree-lookup,chess", "--json"];
     for over_time in [&[][..], &["--dynamic"], &["--bandwidth-mbps", "10000"]] {
@@ -311,5 +312,5 @@ fn the_best_plan_is_drawn() {
     assert!(lines.contains(&"optimum"), "{drawn}");
     let said = optimum(&["--plot", "/nonesuch/best.svg"]).code(2);
     let said = String::from_utf8(said.get_output().stderr.clone()).unwrap();
-    assert!(said.starts_with("fairways: --plot: /nonesuch/best.svg: can't write it"), "{said}");
+    assert!(said.starts_with("fairways-lab: --plot: /nonesuch/best.svg: can't write it"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `fairways paper` as a user runs it.
+//! `fairways-lab paper` as a user runs it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 
 fn paper(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("fairways").unwrap().arg("paper").args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().arg("paper").args(args).assert()
 }
 
 fn report(args: &[&str]) -> Value {

@@ -1,4 +1,4 @@
-//! `fairways paper dcat` as a user runs it.
+//! `fairways-lab paper dcat` as a user runs it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/experiments
 fn every_claim_is_a_row_and_the_timelines_are_the_papers() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let mut command = Command::cargo_bin("fairways").unwrap();
+    let mut command = Command::cargo_bin("fairways-lab").unwrap();
     command.args(["paper", "dcat", "--quick", "--json", "--out", out]);
     let report: Value =
         serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();

@@ -1,4 +1,4 @@
-//! `fairways paper casc`, `cache-fair` and `locpart` as a user runs them.
+//! `fairways-lab paper casc`, `cache-fair` and `locpart` as a user runs them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 fn rows(paper: &str, claims: usize, figures: &[&str], unmeasured: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let mut command = Command::cargo_bin("fairways").unwrap();
+    let mut command = Command::cargo_bin("fairways-lab").unwrap();
     command.args(["paper", paper, "--programs", "corpus", "--quick", "--json", "--out", out]);
     let report: Value =
         serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();

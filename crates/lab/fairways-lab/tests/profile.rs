@@ -1,4 +1,4 @@
-//! `fairways profile`. Needs qemu-user; without it a test prints that and does nothing, unless
+//! `fairways-lab profile`. Needs qemu-user; without it a test prints that and does nothing, unless
 //! `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
@@ -120,7 +120,7 @@ fn the_exit_code_is_passed_on() {
         assert!(folder.path().join("sh.profile.csv").exists());
     }
     let out = run(folder.path(), &["profile", "-q", "--", "sh", "-c", "ls > /dev/null; true"]);
-    let said = "fairways: warning: sh: forked once and executed ls, which is not simulated; \
+    let said = "fairways-lab: warning: sh: forked once and executed ls, which is not simulated; \
                 --children measures them, too\n";
     assert_eq!(errors(&out), said);
 }
@@ -165,22 +165,22 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
     std::fs::copy(others, folder.path().join("broadwell.csv")).unwrap();
     std::os::unix::fs::symlink("other.csv", folder.path().join("link.csv")).unwrap();
     for (words, code, said) in [
-        (&["nonesuch"][..], 2, "fairways: nonesuch: expected a program"),
-        (&["--ways", "33", "true"], 2, "fairways: --ways: expected"),
-        (&["--machine", "model", "true"], 2, "fairways: --machine: expected chip:"),
-        (&["--name", "a,b", "true"], 2, "fairways: --name: expected a name without commas"),
-        (&["--append", "-o", "other.csv", "true"], 2, "fairways: other.csv:1"),
+        (&["nonesuch"][..], 2, "fairways-lab: nonesuch: expected a program"),
+        (&["--ways", "33", "true"], 2, "fairways-lab: --ways: expected"),
+        (&["--machine", "model", "true"], 2, "fairways-lab: --machine: expected chip:"),
+        (&["--name", "a,b", "true"], 2, "fairways-lab: --name: expected a name without commas"),
+        (&["--append", "-o", "other.csv", "true"], 2, "fairways-lab: other.csv:1"),
         (
             &["--append", "-o", "broadwell.csv", "--machine", "chip:xeon-e5-2630", "true"],
             2,
-            "fairways: broadwell.csv: expected profiles of chip:xeon-e5-2630, found one of chip:xeon-e5",
+            "fairways-lab: broadwell.csv: expected profiles of chip:xeon-e5-2630, found one of chip:xeon-e5",
         ),
-        (&["-o", "none/p.csv", "true"], 2, "fairways: none/p.csv: can't write"),
-        (&["--plot", "none/p.svg", "true"], 2, "fairways: none/p.svg: can't write"),
+        (&["-o", "none/p.csv", "true"], 2, "fairways-lab: none/p.csv: can't write"),
+        (&["--plot", "none/p.svg", "true"], 2, "fairways-lab: none/p.svg: can't write"),
         (
             &["--machine", MACHINES[0], "--machine", MACHINES[1], "-o", "p.csv", "true"],
             2,
-            "fairways: --output: expected as many as machines (2), in their order, found 1",
+            "fairways-lab: --output: expected as many as machines (2), in their order, found 1",
         ),
         (
             &[
@@ -191,7 +191,7 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
                 "true",
             ],
             2,
-            "fairways: p.csv: expected a file for each machine, found one for chip:skylake and \
+            "fairways-lab: p.csv: expected a file for each machine, found one for chip:skylake and \
              chip:t1",
         ),
         (
@@ -203,7 +203,7 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
                 "true",
             ],
             2,
-            "fairways: ./p.csv: expected a file for each machine",
+            "fairways-lab: ./p.csv: expected a file for each machine",
         ),
         (
             &[
@@ -214,23 +214,23 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
                 "true",
             ],
             2,
-            "fairways: link.csv: expected a file for each machine",
+            "fairways-lab: link.csv: expected a file for each machine",
         ),
         (
             &["--machine", MACHINES[0], "--machine", MACHINES[0], "true"],
             2,
-            "fairways: true.skylake.profile.csv: expected a file for each machine, found one for",
+            "fairways-lab: true.skylake.profile.csv: expected a file for each machine, found one for",
         ),
         (
             &["--machine", MACHINES[0], "--machine", MACHINES[1], "--plot", "p.svg", "true"],
             2,
-            "fairways: --plot: expected one --machine with it, found 2",
+            "fairways-lab: --plot: expected one --machine with it, found 2",
         ),
-        (&["--qemu", "/nonesuch", "true"], 1, "fairways: expected qemu-"),
+        (&["--qemu", "/nonesuch", "true"], 1, "fairways-lab: expected qemu-"),
         (
             &["--qemu", "/bin/true", "true"],
             1,
-            "fairways: /bin/true: expected a QEMU that takes plugins",
+            "fairways-lab: /bin/true: expected a QEMU that takes plugins",
         ),
     ] {
         let out = run(folder.path(), &[&["profile"], words].concat());

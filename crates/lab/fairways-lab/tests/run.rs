@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 fn fairways(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("fairways").unwrap().args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().args(args).assert()
 }
 
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
@@ -281,7 +281,7 @@ fn what_is_no_journal_is_reported_with_its_line() {
 fn ctrl_c_ends_a_run_in_good_order() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
-    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin("fairways"))
+    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin("fairways-lab"))
         .args(["run", "--machine", "model", "-q", "--duration", "100000000s", "--journal"])
         .arg(&path)
         .stdout(Stdio::piped())
@@ -326,7 +326,7 @@ fn no_journal_however_damaged_makes_a_replay_panic() {
 #[test]
 fn dcat_keeps_promises_and_warns_of_those_that_do_not_fit() {
     let run = |baselines: &str| {
-        let mut command = Command::cargo_bin("fairways").unwrap();
+        let mut command = Command::cargo_bin("fairways-lab").unwrap();
         command.args(["run", "--machine", "model", "--policy", "dcat", "--duration", "2s"]);
         command.args(["--profiles", "synthetic", "--mix", "triad,hash-join"]);
         command.args(["--baselines", baselines]);

@@ -7,7 +7,7 @@ use assert_cmd::assert::Assert;
 use serde_json::Value;
 
 fn fairways(args: &str) -> Assert {
-    Command::cargo_bin("fairways").unwrap().args(args.split_whitespace()).assert()
+    Command::cargo_bin("fairways-lab").unwrap().args(args.split_whitespace()).assert()
 }
 
 fn stdout(args: &str) -> String {

@@ -1,4 +1,4 @@
-//! `fairways simulate` as a user runs it.
+//! `fairways-lab simulate` as a user runs it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn simulate(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("fairways").unwrap().arg("simulate").args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().arg("simulate").args(args).assert()
 }
 
 fn stdout(args: &[&str]) -> String {
@@ -27,7 +27,7 @@ fn refused(args: &[&str]) -> String {
 
 /// The widest line of a table in what a command prints for so many columns.
 fn widest(columns: usize, words: &[&str]) -> (usize, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fairways"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairways-lab"));
     let output = command.args(words).env("COLUMNS", columns.to_string()).output().unwrap();
     assert!(output.status.success(), "{words:?}: {output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -80,7 +80,7 @@ fn words_of(line: &str) -> Vec<&str> {
 }
 
 fn printed(columns: usize, words: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fairways"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairways-lab"));
     let output = command.args(words).env("COLUMNS", columns.to_string()).output().unwrap();
     assert!(!output.stdout.is_empty(), "{words:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -286,7 +286,7 @@ fn baselines_are_what_static_gives() {
 
 /// What is said of plans of a policy with these promises.
 fn warned_of(policy: &str, baselines: &str) -> String {
-    let mut command = Command::cargo_bin("fairways").unwrap();
+    let mut command = Command::cargo_bin("fairways-lab").unwrap();
     command.args(words_of("simulate --profiles synthetic --policies")).args([policy]);
     command.args(["--mix", "hash-join,btree-lookup,graph-walk,chess", "--baselines", baselines]);
     String::from_utf8(command.assert().success().get_output().stderr.clone()).unwrap()
@@ -366,7 +366,7 @@ fn settled(mbps: &str, format: &str) -> String {
     let args = ["simulate", "--profiles", "synthetic", "--mix", mix, "--bandwidth-mbps", mbps];
     let more = ["--policies", "fairways,mba-feedback,optimum", "--bandwidth-levels", "40,80"];
     let args = [&args[..], &more, &["--settle", "60s", format]].concat();
-    let assert = Command::cargo_bin("fairways").unwrap().args(args).assert().success();
+    let assert = Command::cargo_bin("fairways-lab").unwrap().args(args).assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
@@ -458,7 +458,7 @@ fn bad_flags_are_reported_in_one_line() {
         (&["--wayz", "1"], "unexpected argument '--wayz' found; did you mean \"--ways\"?"),
     ] {
         let line = refused(args);
-        assert_eq!(line, format!("fairways: {said}"), "{args:?}");
+        assert_eq!(line, format!("fairways-lab: {said}"), "{args:?}");
     }
     for args in [&["--mix", "lbm,nope"], &["--mix", ""], &["--policies", "lru"], &["--seed", "x"]] {
         assert!(refused(args).contains("expected"), "{args:?}");
@@ -476,11 +476,11 @@ fn bad_files_are_reported_in_one_line() {
         "expected one row for \"triad\" with 6 ways, found a second one; the first is line 7";
     assert_eq!(
         refused(&["--profiles", name]),
-        format!("fairways: {name}:8: column NR_WAYS: {twice}")
+        format!("fairways-lab: {name}:8: column NR_WAYS: {twice}")
     );
     std::fs::write(&path, "M1,gzip,nope\n").unwrap();
     let unknown = "expected a program of the profiles, found \"nope\"";
-    assert_eq!(refused(&["--mixes", name]), format!("fairways: {name}:1: column 3: {unknown}"));
+    assert_eq!(refused(&["--mixes", name]), format!("fairways-lab: {name}:1: column 3: {unknown}"));
     let missing = folder.path().join("none.csv");
     assert!(refused(&["--profiles", missing.to_str().unwrap()]).contains("can't read it"));
 }
@@ -497,13 +497,13 @@ fn a_mix_that_memory_cannot_serve_is_bad_input() {
         "--bandwidth-model",
         "stalls",
     ]);
-    let said = "fairways: mix triad,chess, policy stock, program triad: expected demands";
+    let said = "fairways-lab: mix triad,chess, policy stock, program triad: expected demands";
     assert!(line.starts_with(said), "{line}");
 }
 
 #[test]
 fn a_reader_that_stops_breaks_nothing() {
-    let binary = assert_cmd::cargo::cargo_bin("fairways");
+    let binary = assert_cmd::cargo::cargo_bin("fairways-lab");
     let mut child = std::process::Command::new(binary)
         .arg("simulate")
         .stdout(std::process::Stdio::piped())
@@ -517,7 +517,7 @@ fn a_reader_that_stops_breaks_nothing() {
 
 #[test]
 fn help_completions_and_no_command() {
-    let fairways = || Command::cargo_bin("fairways").unwrap();
+    let fairways = || Command::cargo_bin("fairways-lab").unwrap();
     fairways().arg("--help").assert().success();
     fairways().assert().code(2).stdout("");
     for shell in ["bash", "zsh", "fish"] {
@@ -638,7 +638,10 @@ fn plans_and_slowdowns_are_drawn() {
         std::fs::remove_file(&path).unwrap();
     }
     let said = refused(&[&mix[..], &["--plot", "/nonesuch/plans.svg"]].concat());
-    assert!(said.starts_with("fairways: --plot: /nonesuch/plans.svg: can't write it"), "{said}");
+    assert!(
+        said.starts_with("fairways-lab: --plot: /nonesuch/plans.svg: can't write it"),
+        "{said}"
+    );
 }
 
 /// A service that answered nothing has no slowdown: then no metric of the mix is known, and what

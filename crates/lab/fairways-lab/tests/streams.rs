@@ -1,4 +1,4 @@
-//! `fairways record`, and runs that come out alike. Needs qemu-user; without it a test prints that
+//! `fairways-lab record`, and runs that come out alike. Needs qemu-user; without it a test prints that
 //! and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
@@ -62,7 +62,7 @@ fn runs_come_out_alike_to_the_last_byte() {
             true => elsewhere.args(apart).arg(&hidden),
             false => elsewhere.args(["-c", script]),
         };
-        elsewhere.arg(cargo_bin("fairways")).args(words).arg(output);
+        elsewhere.arg(cargo_bin("fairways-lab")).args(words).arg(output);
         elsewhere.args([&SLICE[..], &SLICES, &["--", "sort", "text"]].concat());
         elsewhere.current_dir(there.path()).stdin(Stdio::null()).stdout(Stdio::null());
         elsewhere.env("LC_ALL", "C.UTF-8").env("LONG", "x".repeat(3000));
@@ -162,7 +162,7 @@ fn a_stream_takes_no_flags_of_a_run() {
     record(folder, "s.stream", &[]);
     for more in [&["--children"][..], &["--env", "A=1"], &["--skip", "1M"], &["--by-address"]] {
         let out = run(folder, &[&["profile", "-q"][..], more, &["stream:s.stream"]].concat());
-        let expected = format!("fairways: {}: a stream does not take it", more[0]);
+        let expected = format!("fairways-lab: {}: a stream does not take it", more[0]);
         assert_eq!((out.status.code(), errors(&out).trim_end()), (Some(2), &*expected));
     }
     let ipc = [&[][..], &["--cpi", "2"]].map(|more| {
@@ -191,7 +191,7 @@ fn a_stream_that_was_cut_or_altered_is_refused_in_a_line() {
     for (file, said) in [
         ("cut.stream", "cut.stream: expected the stream as it was written, found it cut"),
         ("altered.stream", "altered.stream: expected the stream as it was written, found it cut"),
-        ("text", "text: expected a stream that fairways record wrote"),
+        ("text", "text: expected a stream that fairways-lab record wrote"),
         ("none.stream", "none.stream: can't read it"),
     ] {
         let stream = format!("stream:{file}");

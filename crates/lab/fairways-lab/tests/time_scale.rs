@@ -9,7 +9,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn fairways(args: &str) -> Output {
-    Command::cargo_bin("fairways").unwrap().args(args.split_whitespace()).output().unwrap()
+    Command::cargo_bin("fairways-lab").unwrap().args(args.split_whitespace()).output().unwrap()
 }
 
 fn stderr(output: &Output) -> String {
@@ -39,7 +39,7 @@ fn every_command_that_takes_a_time_scale_warns_of_one_that_is_too_small() {
             let output = fairways(&format!("{command} {MACHINE} --time-scale {scale} {more}"));
             let warnings = stderr(&output);
             let is_warned = warnings.lines().any(|line| {
-                line.starts_with("fairways: warning: time scale")
+                line.starts_with("fairways-lab: warning: time scale")
                     && line.contains("dcat (least 0.0025)")
                     && line.ends_with("so results differ from unscaled ones")
             });

@@ -7,7 +7,7 @@ use assert_cmd::assert::Assert;
 use serde_json::Value;
 
 fn fairways(args: &[&str]) -> Assert {
-    Command::cargo_bin("fairways").unwrap().args(args).assert()
+    Command::cargo_bin("fairways-lab").unwrap().args(args).assert()
 }
 
 fn stdout(args: &[&str]) -> String {
@@ -69,7 +69,7 @@ fn a_scheduling_class_is_for_programs_that_take_turns() {
     let refused = with("lookbusy").code(2);
     let error = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
     let expected = "--scheduling-class: expected --quantum, or more programs than CPUs";
-    assert_eq!(error, format!("fairways: {expected}\n"));
+    assert_eq!(error, format!("fairways-lab: {expected}\n"));
     with("lookbusy,lookbusy").success();
     let text = std::fs::read_to_string(&journal).unwrap();
     let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();

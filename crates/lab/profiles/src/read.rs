@@ -190,7 +190,7 @@ impl ProfileColumns {
             [first, ref rest @ ..] => {
                 let rest = rest.join(", ");
                 let expected = format!(
-                    "this column, and {rest}; fairways profile measures them, and simulate and \
+                    "this column, and {rest}; fairways-lab profile measures them, and simulate and \
                      optimum score plans without them"
                 );
                 return Err(header.missing(first, &expected));

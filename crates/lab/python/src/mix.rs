@@ -168,7 +168,7 @@ fn of_all(
     Ok(mixes.into_iter().map(|mix| PyMix::of(&profiles, mix, llc)).collect())
 }
 
-/// Twelve mixes of 4 to 10 programs of every class, as `fairways simulate` draws them.
+/// Twelve mixes of 4 to 10 programs of every class, as `fairways-lab simulate` draws them.
 #[pyfunction]
 #[pyo3(signature = (profiles = None, *, seed = 1))]
 pub(crate) fn draw_mixes(profiles: Option<ProfilesArgument>, seed: u64) -> PyResult<Vec<PyMix>> {

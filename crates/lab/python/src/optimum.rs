@@ -12,7 +12,7 @@ use crate::simulate::masks_of;
 use crate::table::{PyTable, numbers, texts, truths, whole_lists};
 use crate::watched::{Steps, watched};
 
-/// The goals, as `fairways optimum --objective` calls them.
+/// The goals, as `fairways-lab optimum --objective` calls them.
 const GOALS: [(&str, Goal); 4] = [
     ("unfairness", Goal::Unfairness),
     ("stp", Goal::Stp),
@@ -20,7 +20,7 @@ const GOALS: [(&str, Goal); 4] = [
     ("antt", Goal::Antt),
 ];
 
-/// Whether programs may share ways, as `fairways optimum --kind` says it.
+/// Whether programs may share ways, as `fairways-lab optimum --kind` says it.
 const KINDS: [(&str, SharingKind); 2] =
     [("clustering", SharingKind::Clustering), ("partitioning", SharingKind::Partitioning)];
 
@@ -79,7 +79,7 @@ pub(crate) fn optimum(
 struct Tolerance(f64);
 
 impl Tolerance {
-    /// From percent, as `fairways optimum --tolerance` takes them.
+    /// From percent, as `fairways-lab optimum --tolerance` takes them.
     fn of(percent: f64, goal: Goal, mixes: &[&PyMix]) -> Result<Self, CallFailure> {
         if !(0.0..=100.0).contains(&percent) {
             let said = format!("tolerance: expected percent from 0 to 100, found {percent}");

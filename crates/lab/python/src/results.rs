@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::CallFailure;
 use crate::table::{PyTable, number_lists, numbers, texts, truths};
 
-/// The rows that `fairways paper PAPER --json` prints, a row for each claim (docs/paper.md). Fields
+/// The rows that `fairways-lab paper PAPER --json` prints, a row for each claim (docs/paper.md). Fields
 /// of `corpus` have columns of their own (`corpus_measured`). A value that is a text is in a second
 /// column (`measured_text`).
 #[pyfunction]
@@ -42,7 +42,7 @@ fn table(path: &std::path::Path) -> Result<PyTable, CallFailure> {
 }
 
 fn wrong(file: &str, why: String) -> CallFailure {
-    let expected = "expected what fairways paper --json prints";
+    let expected = "expected what fairways-lab paper --json prints";
     CallFailure::Said(format!("{file}: {expected}: {why}"))
 }
 

@@ -14,7 +14,7 @@ use crate::error::CallFailure;
 use crate::table::PyTable;
 use crate::watched::{Steps, watched};
 
-/// A stream that `fairways record` wrote (docs/streams.md).
+/// A stream that `fairways-lab record` wrote (docs/streams.md).
 #[pyclass(frozen, module = "fairways", name = "Stream")]
 pub(crate) struct PyStream {
     stream: RecordedStream,

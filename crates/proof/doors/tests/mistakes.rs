@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command's exit code and standard error, in a folder with one wrong configuration.
-fn answer(words: &str, folder: &Path) -> (Option<i32>, String) {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
+fn answer(door: &str, words: &str, folder: &Path) -> (Option<i32>, String) {
+    let mut command = Command::new(fairways_doors::bin().join(door));
     // The answer must not depend on the folder of the test.
     command.args(words.split(' ')).current_dir(folder).env("COLUMNS", "100");
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -29,12 +29,14 @@ fn each_is_answered_in_one_line_that_says_what_to_do() {
     fs::write(folder.path().join("wrong.toml"), "polcy = \"lfoc\"\n").unwrap();
     let mut now = String::new();
     let mut count = 0;
-    for words in text.lines().filter_map(|line| line.strip_prefix("$ fairways ")) {
-        let (code, said) = answer(words, folder.path());
-        assert!(said.starts_with("fairways: ") && said.ends_with('\n'), "{words}: {said:?}");
+    for line in text.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let (door, words) = line.split_once(' ').unwrap();
+        let (code, said) = answer(door, words, folder.path());
+        let begins = said.starts_with(&format!("{door}: "));
+        assert!(begins && said.ends_with('\n'), "{words}: {said:?}");
         assert_eq!(said.lines().count(), 1, "{words}: {said}");
         assert_ne!(code, Some(0), "{words}: {said}");
-        writeln!(now, "$ fairways {words}\n? {}\n{said}", code.unwrap()).unwrap();
+        writeln!(now, "$ {line}\n? {}\n{said}", code.unwrap()).unwrap();
         count += 1;
     }
     assert!(count >= 45, "{count} mistakes");

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use common::{Machine, can, eventually, this};
+use common::{Machine, can, eventually};
 use running::{Daemon, command, configure};
 
 /// The most programs at a time.
@@ -73,7 +73,7 @@ struct Neighbor<'a> {
 
 impl Neighbor<'_> {
     fn emulated(&self, words: &[&str]) {
-        let mut command = Command::new(this());
+        let mut command = Command::new(fairways_doors::fairways_lab());
         command.arg("emulated").arg(&self.machine.root).args(words).stdout(Stdio::null());
         assert!(command.status().unwrap().success(), "{words:?}");
     }

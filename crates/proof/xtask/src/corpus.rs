@@ -215,7 +215,7 @@ impl CorpusManifest {
         Ok(results)
     }
 
-    /// Runs `fairways profile` or `record` once, as a user without rights if this one has them. The
+    /// Runs `fairways-lab profile` or `record` once, as a user without rights if this one has them. The
     /// results are in the machines' order.
     fn traced(
         &self,

@@ -19,7 +19,7 @@ const STEPS: [(&str, &str); 4] = [
 ];
 
 /// Where the written files are.
-const PLACES: [&str; 3] = ["README.md", "docs", "crates/server/fairways/tests/data/mistakes.txt"];
+const PLACES: [&str; 3] = ["README.md", "docs", "crates/proof/doors/tests/data/mistakes.txt"];
 
 /// Writes everything, and prints a line for each step; whether all tests passed.
 ///
@@ -101,8 +101,7 @@ mod tests {
             let words: Vec<&str> = command.split(' ').collect();
             let suite = words.windows(2).find(|pair| pair[0] == "--test").map(|pair| pair[1]);
             if let Some(suite) = suite {
-                let file =
-                    root.join("crates/server/fairways/tests").join(suite).with_extension("rs");
+                let file = root.join("crates/proof/doors/tests").join(suite).with_extension("rs");
                 assert!(file.exists(), "{command}");
             }
         }

@@ -14,6 +14,7 @@ mod event_log;
 pub mod fuzz;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzzed;
+mod invented;
 mod io_masks;
 mod journals;
 mod lacking;
@@ -30,7 +31,6 @@ mod open;
 mod options;
 mod pace;
 mod plan_outcomes;
-mod profiled;
 mod promises;
 mod recorded;
 mod repeated;
@@ -61,6 +61,7 @@ use rules::Rules;
 use settings::Checked;
 use signals::Signals;
 
+pub use invented::{InventedCounters, Inventor, invent_by};
 pub use open::{implausible_counts, perf};
 pub use options::{Options, Restore};
 pub use report::status;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fairways_command_kit::input::{read, shown};
+use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_core::{Counter, Wish};
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
@@ -20,17 +20,16 @@ use fairways_linux::namespaces;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
 use fairways_policy::table::DecisionScope;
-use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Change, Programs, Roots, Wanted};
 use fairways_resctrl_client::{self as client, Actuator, OpenError, Restored};
 use parking_lot::Mutex;
 
 use super::control::{Control, Served};
+use super::invented::{InventedCounters, InventionObserver, inventor_of};
 use super::metrics::{Metrics, Token};
 use super::node_features::NodeFeatureFile;
 use super::notify::Notify;
 use super::nri::{Nri, NriTotals};
-use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
 use super::rules::honours_baselines;
 use super::sampling;
@@ -40,7 +39,8 @@ use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
 /// The host, and what else the daemon needs.
 pub(super) struct Opened {
     pub(super) host: Host,
-    pub(super) profiled: Option<Profiled>,
+    /// What counters that a test invents have to know of the run.
+    pub(super) invention: Option<InventionObserver>,
     pub(super) emulator: Option<Connection>,
     /// The reason for this scheduler; `None` under a policy that assigns ways.
     pub(super) why: Option<String>,
@@ -82,12 +82,8 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         (ClockSource::Emulator(_), Some(emulator)) => Box::new(EmulatorClock::new(emulator)?),
         _ => Box::new(RealClock::new()),
     };
-    let mut profiled = None;
-    let profiles = match &config.counters.source {
-        CounterSource::Profiles(file) => Some(programs(file.as_deref())?),
-        _ => None,
-    };
     let schedules = config.schedules();
+    let invented = invented(config, schedules)?;
     let are_others_left = restore_others(config)?;
     let (lever, why) = if schedules {
         let (turns, why) = scheduler::open(config)?;
@@ -99,15 +95,14 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         let settings = client::Settings { to_take: to_take(config)?, ..settings(config) };
         (Lever::Ways(Box::new(Actuator::open(settings).map_err(refused)?)), None)
     };
+    let mut invention = None;
     let source: Box<dyn Source> = match (&config.counters.source, &emulator) {
         (CounterSource::Emulator(_), Some(emulator)) => Box::new(Emulated::new(emulator)),
         (CounterSource::Perf, _) => Box::new(perf(config, read_by_policy(config))?),
-        _ => match profiles {
-            Some(programs) if schedules => Box::new(ByTurns::new(programs)),
-            Some(programs) => {
-                let counters = Profiled::new(programs);
-                profiled = Some(counters.clone());
-                Box::new(counters)
+        _ => match invented {
+            Some(InventedCounters { source, follow }) => {
+                invention = Some(InventionObserver(follow));
+                source
             }
             None => Box::new(NoCounters),
         },
@@ -115,7 +110,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     let parts = Parts { lever, proc_and_cgroup: Roots::default(), source, clock };
     let settings = Settings { observe: config.observe, look: config.interval };
     let host = Host::new(parts, managed, settings).context("programs can't be looked for")?;
-    Ok(Opened { host, profiled, emulator, why, are_others_left })
+    Ok(Opened { host, invention, emulator, why, are_others_left })
 }
 
 /// Restores what a killed daemon with another lever (ways or turns) left behind. The lever in use
@@ -234,11 +229,11 @@ pub fn implausible_counts() -> Option<Vec<String>> {
     perf::implausible(&mut Perf::new(settings))
 }
 
-/// The profiles of a file; the embedded ones without it.
-fn programs(file: Option<&Path>) -> Result<ProgramCatalog, BadInput> {
-    let Some(file) = file else { return Ok(embedded_programs().clone()) };
-    let table = read_table(&read(file)?, &shown(file)).map_err(|why| BadInput(why.to_string()))?;
-    Ok(ProgramCatalog::new(table, Vec::new()))
+/// The counters that a test invents, if the configuration asks for them.
+fn invented(config: &Config, schedules: bool) -> Result<Option<InventedCounters>, BadInput> {
+    let CounterSource::Invented(text) = &config.counters.source else { return Ok(None) };
+    let inventor = inventor_of(text);
+    inventor.map(|inventor| (inventor.make)(text, schedules)).transpose()
 }
 
 /// The programs to manage, in the order of the configuration.

@@ -73,7 +73,7 @@ fn check(config: &Config) -> Result<(), BadInput> {
     }
     if config.schedules() && needs_emulator(config) {
         return Err(BadInput(format!(
-            "policy {}: expected the real clock, and counters of perf, profiles or none: an emulator's programs take no turns",
+            "policy {}: expected the real clock, and counters of perf or none: an emulator's programs take no turns",
             config.policy
         )));
     }

@@ -81,7 +81,7 @@ fn virtual_machine(facts: &Facts) -> Finding {
             vendor => format!("a virtual machine ({vendor})"),
         };
         Finding::new("virtual-machine", FindingState::Limited, found, why)
-            .remedy("run Fairways on the host, or try it out on `fairways emulate`")
+            .remedy("run Fairways on the host, or try it out on `fairways-lab emulate`")
     } else if facts.cpuinfo.is_empty() {
         Finding::new("virtual-machine", FindingState::Unknown, "there is no /proc/cpuinfo", why)
     } else {

@@ -42,9 +42,9 @@ fn units(facts: &Facts) -> Finding {
         return Finding::new("pmu", FindingState::Unknown, found, why);
     }
     let remedy = if facts.has_flag("hypervisor") {
-        "give the guest a virtual PMU (QEMU: -cpu host,pmu=on), or --counters profiles:FILE"
+        "give the guest a virtual PMU (QEMU: -cpu host,pmu=on); to try policies without one: fairways-lab"
     } else {
-        "turn the PMU on in the firmware, or use --counters profiles:FILE"
+        "turn the PMU on in the firmware; to try policies without one: fairways-lab"
     };
     let found = "no cpu, cpu_core, cpu_atom or armv8* among the event sources";
     Finding::new("pmu", FindingState::Missing, found, why).remedy(remedy)
@@ -131,7 +131,7 @@ fn table(facts: &Facts) -> Finding {
     let found = format!("{}: none for {}", chosen.name, lost.join(", "));
     if let (true, Some((_, reason))) = (chosen.events.is_empty(), chosen.lost.first()) {
         return Finding::new(id, FindingState::Missing, format!("{found}: {reason}"), why).remedy(
-            "a policy that reads no counter (fairways policies), or --counters profiles:FILE",
+            "a policy that reads no counter (fairways policies); to try the others: fairways-lab",
         );
     }
     Finding::new(id, FindingState::Limited, found, why)

@@ -1,121 +1,68 @@
-//! The command line of Fairways.
+//! `fairways`, the command line for servers.
 //!
 //! Exit codes: 0, done; 1, failed; 2, bad usage or bad input, explained in one line; 3, this host
 //! is not supported; 4, another manager occupies its cache; 5, no permission; 130, interrupted.
 
 mod args;
-mod chip;
 mod doctor;
-mod emulate;
-mod optimum;
-mod paper;
-mod plot;
-mod run;
-mod simulate;
+mod export;
+mod scan;
 
-use std::io::{self, BufWriter, Write};
 use std::process;
 
-use clap::error::ErrorKind;
-use fairways_command_kit::{ExitCode, exit, fail, plain};
-use fairways_daemon::config;
+use fairways_verbs::{Door, OtherDoor};
 
-use args::{AskedOfConfig, Command, one_line};
+use args::Args;
+
+/// What to begin with, by purpose.
+const EXAMPLES: &str = "\
+On this server:
+  fairways doctor                          check what this host supports
+  fairways scan                            list the programs that use the cache
+  fairways run --config fairways.toml      share the cache, until Ctrl-C
+  fairways trial --config fairways.toml    measure whether that helps
+
+While it runs:
+  fairways top                             watch programs and their ways
+  fairways explain                         show the last decisions, and why
+  fairways blame                           see which program slows which
+  fairways report run.journal              show a journal as a page of HTML
+
+Without a server to try it on: fairways-lab";
+
+/// The door: its commands and flags, and where those of the other one are.
+pub const DOOR: Door = Door {
+    name: "fairways",
+    examples: EXAMPLES,
+    date: env!("FAIRWAYS_DATE"),
+    derived: args::command,
+    needs: &[
+        ("at", "journal"),
+        ("height", "once"),
+        ("journal_parts", "journal"),
+        ("journal_size", "journal"),
+        ("until", "journal"),
+        ("width", "once"),
+    ],
+    misplaced: |_, _| None,
+    other: OtherDoor {
+        name: "fairways-lab",
+        verbs: &[
+            "simulate", "optimum", "programs", "profile", "record", "paper", "sweep", "emulate",
+            "emulated",
+        ],
+        flags: &[
+            ("run", "machine"),
+            ("trial", "machine"),
+            ("top", "machine"),
+            ("top", "emulated"),
+            ("blame", "machine"),
+        ],
+    },
+};
 
 /// Runs the command line of this process, and returns one of the exit codes above.
+#[must_use]
 pub fn main() -> process::ExitCode {
-    let args = match args::parsed(std::env::args_os().collect()) {
-        Ok(args) => args,
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                let _ = error.print();
-                return process::ExitCode::SUCCESS;
-            }
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                let _ = error.print();
-                return process::ExitCode::from(exit::USAGE);
-            }
-            _ => return fail(&one_line(&error), exit::USAGE),
-        },
-    };
-    if let Some(done) = hidden(&args.command) {
-        return done.map_or_else(|why| fail(&why.to_string(), 1), |()| process::ExitCode::SUCCESS);
-    }
-    // The output may quote text of other users: files, processes, sockets.
-    let mut out = BufWriter::new(plain::Plain::new(io::stdout().lock()));
-    let done = match args.command {
-        Command::Simulate(simulate) => simulate.run(&mut out),
-        Command::Scan(scan) => scan.run(&mut out),
-        Command::Run(run) => run.run(&mut out),
-        Command::Trial(trial) => trial.run(&mut out),
-        Command::Status(status) => {
-            fairways_daemon::status(status.control.as_deref(), status.json, &mut out)
-        }
-        Command::Top(top) => top.run(&mut out),
-        Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
-        Command::Blame(blame) => blame.run(&mut out),
-        Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
-        Command::Replay(replay) => replay.run(&mut out),
-        Command::Optimum(optimum) => optimum.run(&mut out),
-        Command::Policies(policies) => policies.run(&mut out),
-        Command::Programs(programs) => programs.run(&mut out),
-        Command::Profile(profile) => profile.run(&mut out),
-        Command::Record(record) => record.run(&mut out),
-        Command::Paper(paper) => paper.run(&mut out),
-        Command::Sweep(sweep) => sweep.run(&mut out),
-        Command::Report(report) => fairways_report::run(&report.into(), &mut out),
-        Command::Emulate(emulate) => emulate.run(&mut out),
-        Command::Emulated(emulated) => emulated.run(&mut out),
-        Command::Doctor(doctor) => doctor.run(&mut out),
-        Command::Collect(collect) => collect.run(&mut out),
-        Command::Config(config) => match config.asked {
-            AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
-            AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
-            AskedOfConfig::Import(import) => config::import(&import.into(), &mut out),
-        },
-        Command::Export(export) => fairways_export::run(&export.into(), &mut out),
-        // They have run already.
-        Command::Placeholder { .. }
-        | Command::Guardian { .. }
-        | Command::PolicyKeeper { .. }
-        | Command::PolicyConfined { .. } => Ok(()),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut args::command(), "fairways", &mut out);
-            Ok(())
-        }
-        Command::Man { markdown: true, .. } => args::man::print_markdown(&mut out),
-        Command::Man { dir, .. } => args::man::run(dir.as_deref(), &mut out),
-    };
-    match done.and_then(|()| Ok(out.flush()?)).and_then(|()| no_faults()) {
-        Ok(()) => process::ExitCode::SUCCESS,
-        // The reader of the output has seen enough.
-        Err(error) if exit::is_broken_pipe(&error) => process::ExitCode::SUCCESS,
-        Err(error) if error.is::<ExitCode>() => process::ExitCode::from(exit::code_of(&error)),
-        Err(error) => fail(&format!("{error:#}"), exit::code_of(&error)),
-    }
-}
-
-/// Checks that no policy that is a program has failed.
-fn no_faults() -> anyhow::Result<()> {
-    let (count, lines) = fairways_exec_policy::faults();
-    match lines.first() {
-        None => Ok(()),
-        Some(first) if count == 1 => Err(anyhow::anyhow!("{first}")),
-        Some(first) => Err(anyhow::anyhow!("{first} (the first of {count} failures)")),
-    }
-}
-
-/// Runs the hidden commands, which emulators and policies start; `None` for other commands.
-fn hidden(command: &Command) -> Option<io::Result<()>> {
-    match command {
-        Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
-        Command::Guardian { dir, socket, device } => {
-            Some(fairways_emulator::guard(dir, socket, device))
-        }
-        Command::PolicyKeeper { command } => Some(fairways_exec_policy::keep(command)),
-        Command::PolicyConfined { command } => {
-            Some(fairways_exec_policy::confine(command).map(|_| ()))
-        }
-        _ => None,
-    }
+    DOOR.main::<Args>()
 }

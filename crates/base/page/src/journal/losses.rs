@@ -5,11 +5,11 @@ use std::path::Path;
 use fairways_attribution::{Attribution, Caused};
 use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Event, Q32, Time};
-use fairways_experiments::blame::memory_latency_of;
 use fairways_record::journal::{Follower, Reader};
 
 use super::programs::ProgramIndex;
 use super::story::Story;
+use crate::recognise::KnownLatency;
 
 /// The equal times in which losses are found.
 pub(super) const TIMES: usize = 48;
@@ -28,9 +28,13 @@ pub(super) struct TimedLoss {
 
 /// Reads a journal again, to the end of its story, and finds the losses in each time. What
 /// happened before a time shows how often programs miss.
-pub(super) fn read(path: &Path, story: &mut Story) -> Result<Vec<TimedLoss>, BadInput> {
+pub(super) fn read(
+    path: &Path,
+    latency: KnownLatency,
+    story: &mut Story,
+) -> Result<Vec<TimedLoss>, BadInput> {
     let mut follower = Follower::new(Reader::open_kept(path)?)?;
-    let latency = memory_latency_of(follower.header().kind());
+    let latency = latency(follower.header().kind());
     let mut attribution = Attribution::new(latency, story.begin);
     let mut losses = Vec::new();
     let mut time = 0;

@@ -9,12 +9,14 @@ use std::path::Path;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
-use fairways_experiments::report::Section;
 use fairways_record::journal::Reader;
 
-/// Makes the section.
-pub(super) fn section(path: &Path) -> Result<Section, BadInput> {
+use crate::page::Section;
+use crate::recognise::KnownLatency;
+
+/// Makes the section; `latency` knows the machines of simulations.
+pub(super) fn section(path: &Path, latency: KnownLatency) -> Result<Section, BadInput> {
     let mut story = story::read(Reader::open_kept(path)?)?;
-    let losses = losses::read(path, &mut story)?;
+    let losses = losses::read(path, latency, &mut story)?;
     Ok(Section { source: shown(path), ..show::section(&story, &losses) })
 }

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 
 use fairways_command_kit::partition::{bar, members};
-use fairways_core::{Partition, Time, WayMask, Ways};
-use fairways_experiments::report::{
-    Block, Cell, Column, Fact, Figure, HeatCell, HeatRow, Part, Section, Span, Table, heat_map,
-    way_map,
-};
+use fairways_core::{Partition, Profile, Time, WayMask, Ways};
 
 use super::losses::{TIMES, TimedLoss};
 use super::programs::ProgramIndex;
 use super::story::{PlanSpan, Story};
-use crate::profile::known_curve;
+use crate::{
+    Block, Cell, Column, Fact, Figure, HeatCell, HeatRow, Part, Section, Span, Table, curve,
+    heat_map, way_map,
+};
 
 /// Longer tables show the first and the last half of this many rows.
 const MOST_ROWS: usize = 1000;
@@ -356,4 +355,11 @@ fn limited_rows<T>(
     let (first, last) = (&all[..half], &all[all.len() - half..]);
     let caption = format!("{caption}; of {}, the first {half} and the last {half}", all.len());
     (caption, first.iter().chain(last).map(row).collect())
+}
+
+/// The curve of misses in a profile that the policy had of a program.
+fn known_curve(name: &str, profile: &Profile) -> Figure {
+    let values = profile.llcmpki.values().iter();
+    let values = values.map(|value| Some(value.raw() as f64 / (1_u64 << 32) as f64));
+    curve(name, "MPKI", 0.0, &values.collect::<Vec<_>>())
 }

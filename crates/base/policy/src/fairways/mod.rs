@@ -2,7 +2,7 @@
 //! every mix.
 //!
 //! LFOC and LFOC+ build a plan by rules: streaming programs confined, sensitive ones alone or in
-//! pairs. The exact optimum (`fairways optimum`) is a few percent fairer, but takes seconds with
+//! pairs. The exact optimum (`fairways-lab optimum`) is a few percent fairer, but takes seconds with
 //! sixteen programs. This policy starts from LFOC+'s plan and improves it in small steps: a program
 //! moves to another cluster or to a new one (`search.rs`); where no move helps, two programs swap
 //! their clusters; where no swap helps, two clusters merge. For each step the ways are divided

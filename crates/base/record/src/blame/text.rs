@@ -14,7 +14,7 @@ const MOST_CULPRITS: usize = 8;
 const SHOWN: f64 = 0.005;
 
 /// How to find out what was never seen.
-const ADVICE: &str = "To find out: `fairways profile -- CMD`, or let it run for a while under a \
+const ADVICE: &str = "To find out: `fairways-lab profile -- CMD`, or let it run for a while under a \
                       policy that gives it more ways, beside less traffic.";
 
 /// What the numbers mean.

@@ -116,8 +116,7 @@ fn a_plan_that_is_refused_never_holds() {
 const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/journal.schema.json");
 
 /// A journal of a run.
-const RUN: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../server/fairways/tests/data/run.journal");
+const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run.journal");
 
 /// `cargo xtask pages` writes it again.
 #[test]

@@ -226,8 +226,7 @@ mod tests {
 
     #[test]
     fn decisions_are_stepped_through_forward_and_back() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../server/fairways/tests/data/run.journal");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/data/run.journal");
         let mut played = JournalPlayer::open(&path, |_| None, 1.0, None).unwrap();
         played.play(PlayCommand::Pause);
         let mut there = vec![(0, 0)];

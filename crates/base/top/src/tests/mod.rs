@@ -159,8 +159,7 @@ fn values_without_a_column_are_shown_for_the_selected_program() {
 
 #[test]
 fn a_journal_at_its_end() {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/fairways/tests/data/run.journal");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/data/run.journal");
     let mut scene = super::source::journal_at_end(&path).unwrap();
     scene.source = "run.journal".to_owned();
     check("journal", &scene, "");

@@ -25,6 +25,7 @@ pub(super) fn page(date: &str) -> String {
     files(&mut page);
     see_also(
         &["fairways(1)", "fairways-run(1)", "fairways-config(1)"].map(str::to_owned),
+        "fairways",
         &mut page,
     );
     tidy(&page.render())

@@ -14,6 +14,8 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use fairways_command_kit::exit;
 
+use crate::Door;
+
 /// The text in the middle of a page's head.
 const MANUAL: &str = "Fairways Manual";
 
@@ -39,30 +41,27 @@ pub struct Page {
 #[derive(Clone, Debug)]
 pub struct Manual {
     command: clap::Command,
-    examples: &'static str,
-    date: &'static str,
+    door: Door,
 }
 
 impl Manual {
-    /// The manual of this command line, with examples for it as a whole, and the date of the last
-    /// commit; the date is empty for a build without git.
-    #[must_use]
-    pub fn new(command: clap::Command, examples: &'static str, date: &'static str) -> Self {
-        let mut command = command.disable_help_subcommand(true);
+    /// The manual of this door.
+    pub(crate) fn new(door: &Door) -> Self {
+        let mut command = door.command().disable_help_subcommand(true);
         // Adds everything that clap derives.
         command.build();
-        Self { command, examples, date }
+        Self { command, door: *door }
     }
 
     /// Writes all pages to `man1` and `man5` of a folder, where man(1) looks for them, or prints
-    /// fairways(1).
+    /// the door's own.
     ///
     /// # Errors
     /// If a page can't be made or written.
     pub fn print(&self, dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
         let pages = self.pages()?;
         let Some(dir) = dir else {
-            let first = pages.iter().find(|page| page.name == "fairways.1");
+            let first = pages.iter().find(|page| page.name == format!("{}.1", self.door.name));
             return Ok(out.write_all(first.map_or("", |page| &page.text).as_bytes())?);
         };
         for page in pages {
@@ -90,8 +89,16 @@ impl Manual {
     pub fn pages(&self) -> anyhow::Result<Vec<Page>> {
         let mut pages = Vec::new();
         self.add_pages(&self.command, None, &mut pages)?;
-        pages.push(Page { name: "fairways.toml.5".to_owned(), text: config::page(self.date) });
+        if self.has_configuration() {
+            let text = config::page(self.door.date);
+            pages.push(Page { name: "fairways.toml.5".to_owned(), text });
+        }
         Ok(pages)
+    }
+
+    /// Whether the door reads the daemon's configuration.
+    fn has_configuration(&self) -> bool {
+        self.command.find_subcommand("config").is_some()
     }
 
     /// Adds a command's page, and those of its subcommands.
@@ -103,8 +110,11 @@ impl Manual {
     ) -> anyhow::Result<()> {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
         let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
-        let man =
-            Man::new(command.clone()).title(&name).date(self.date).source(source()).manual(MANUAL);
+        let man = Man::new(command.clone())
+            .title(&name)
+            .date(self.door.date)
+            .source(source())
+            .manual(MANUAL);
         let mut text = Vec::new();
         man.render_title(&mut text)?;
         man.render_name_section(&mut text)?;
@@ -118,16 +128,20 @@ impl Manual {
         }
         let mut rest = Roff::new();
         exit_status(command, &mut rest);
-        if above.is_none() || ["run", "config", "restore"].contains(&command.get_name()) {
+        let is_about_files =
+            above.is_none() || ["run", "config", "restore"].contains(&command.get_name());
+        if self.has_configuration() && is_about_files {
             files(&mut rest);
         }
         if above.is_none() {
-            examples(self.examples, &mut rest);
+            examples(self.door.examples, &mut rest);
         }
         let mut also: Vec<String> = above.map(|above| format!("{above}(1)")).into_iter().collect();
         also.extend(below().filter_map(|below| Some(format!("{}(1)", below.get_display_name()?))));
-        also.push("fairways.toml(5)".to_owned());
-        see_also(&also, &mut rest);
+        if self.has_configuration() {
+            also.push("fairways.toml(5)".to_owned());
+        }
+        see_also(&also, self.door.name, &mut rest);
         rest.to_writer(&mut text)?;
         pages.push(Page { name: format!("{name}.1"), text: tidy(&String::from_utf8(text)?) });
         below().try_for_each(|below| self.add_pages(below, Some(&name), pages))
@@ -166,10 +180,12 @@ fn examples(examples: &str, page: &mut Roff) {
     page.control("EE", []);
 }
 
-fn see_also(pages: &[String], page: &mut Roff) {
+fn see_also(pages: &[String], name: &str, page: &mut Roff) {
     page.control("SH", ["SEE ALSO"]).text([roman(pages.join(", "))]);
     page.control("PP", []);
-    page.text([roman("Pages called docs/*.md or *.md are in /usr/share/doc/fairways/docs.")]);
+    page.text([roman(format!(
+        "Pages called docs/*.md or *.md are in /usr/share/doc/{name}/docs."
+    ))]);
 }
 
 /// Removes what mandoc(1) finds superfluous: a paragraph right after a heading, repeated breaks,

@@ -365,7 +365,7 @@ mod tests {
             ("trace:/nonesuch", "/nonesuch: can't read it"),
             ("trace:/nonesuch:2s", "instructions of a trace"),
             ("stream:/nonesuch", "/nonesuch: can't read it"),
-            ("stream:/dev/null", "expected a stream that fairways record wrote"),
+            ("stream:/dev/null", "expected a stream that fairways-lab record wrote"),
             ("stream:a:b", "expected one of"),
             ("stream", "or a profile's name"),
             ("zipf:1K:2K", "at least a record"),

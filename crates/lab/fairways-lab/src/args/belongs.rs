@@ -1,29 +1,24 @@
-//! Which flags go with which machine, and which flags need another one.
-//!
-//! Conflicts between flags are defined at the flags themselves. Requirements are here, because clap
-//! would ask for a missing flag before it is known whether the command takes the first one at all.
+//! Which flags go with which machine.
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args as _, Command};
+use clap::{ArgMatches, Command};
+use fairways_verbs::is_given;
 
-use super::{HostFlags, Machine};
+use super::Machine;
 
 /// The machines that take a flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taker {
-    /// This host.
-    Host,
     /// The analytic model.
     Model,
     /// The analytic model; under `simulate`, only with `--dynamic`.
     ModelOverTime,
     /// A chip.
     Chip,
-    /// The model and a chip, but not this host.
+    /// The model and a chip.
     Simulated,
     /// The model and a chip; the model under `simulate` only with `--dynamic`.
     SimulatedOverTime,
-    /// Every machine, and this host.
+    /// Every machine, and a journal.
     Every,
     /// None: the command has no use for it.
     None,
@@ -32,24 +27,15 @@ enum Taker {
 const ALL: &[&str] = &["simulate", "run", "trial", "top", "blame"];
 const RUNS: &[&str] = &["run", "trial", "top", "blame"];
 
-/// Flags of `run` that a trial refuses.
-pub(super) const TRIAL_REFUSES: &[&str] =
-    &["instructions", "journal", "journal_parts", "journal_size", "quiet"];
-
 /// Flags of how fast the model's programs fill ways, and how they are observed: over time, also
 /// while plans settle.
 const OBSERVATION: &[&str] = &["llc_mb", "lost", "noise", "overshoot"];
 
-/// Which machines take which flags of which commands; the first row with the flag counts. The
-/// flags of a host are in [`HostFlags`].
-const TABLE: [(Taker, &[&str], &[&str]); 14] = [
-    // A trial writes a report of its own, and its programs do not finish.
-    (Taker::None, &["trial"], TRIAL_REFUSES),
-    // The log of a host has levels.
-    (Taker::Simulated, &["run"], &["quiet"]),
-    // It draws the order of its blocks.
-    (Taker::Every, &["trial"], &["seed"]),
-    // A daemon or a journal has them already.
+/// Which machines take which flags of which commands; the first row with the flag counts.
+const TABLE: [(Taker, &[&str], &[&str]); 12] = [
+    // Programs of a trial do not finish.
+    (Taker::None, &["trial"], &["instructions"]),
+    // A journal has them already.
     (Taker::Simulated, &["top", "blame"], &["duration", "policy", "set"]),
     // Its programs do not finish.
     (Taker::None, &["blame"], &["instructions"]),
@@ -92,41 +78,11 @@ const TABLE: [(Taker, &[&str], &[&str]); 14] = [
     ),
 ];
 
-/// Flags that need another flag of the same command.
-const NEEDS: [(&str, &str); 11] = [
-    ("apart", "slices"),
-    ("at", "journal"),
-    ("bandwidth_levels", "bandwidth_mbps"),
-    ("bandwidth_model", "bandwidth_mbps"),
-    ("height", "once"),
-    ("journal_parts", "journal"),
-    ("journal_size", "journal"),
-    ("slices", "apart"),
-    ("slices", "instructions"),
-    ("until", "journal"),
-    ("width", "once"),
-];
-
-/// The first flag of a command line that its machine does not take, or that lacks the flag that it
-/// needs, with the reason.
-pub(super) fn misplaced(command: &Command, matches: &ArgMatches) -> Option<String> {
+/// The first flag of a command line that its machine does not take, with the reason.
+pub(crate) fn misplaced(command: &Command, matches: &ArgMatches) -> Option<String> {
     let (name, flags) = matches.subcommand()?;
     let verb = command.find_subcommand(name)?;
-    let refused = if ALL.contains(&name) { refused_by_machine(verb, flags) } else { None };
-    refused.or_else(|| lacks_another(verb, flags))
-}
-
-fn is_given(flags: &ArgMatches, id: &str) -> bool {
-    flags.value_source(id) == Some(ValueSource::CommandLine)
-}
-
-fn lacks_another(verb: &Command, flags: &ArgMatches) -> Option<String> {
-    verb.get_arguments().find_map(|flag| {
-        let id = flag.get_id().as_str();
-        let mut needed = NEEDS.iter().filter(|(needing, _)| *needing == id && is_given(flags, id));
-        let (_, needed) = needed.find(|(_, needed)| !is_given(flags, needed))?;
-        Some(format!("--{} needs --{}", id.replace('_', "-"), needed.replace('_', "-")))
-    })
+    if ALL.contains(&name) { refused_by_machine(verb, flags) } else { None }
 }
 
 fn refused_by_machine(verb: &Command, flags: &ArgMatches) -> Option<String> {
@@ -151,20 +107,11 @@ fn taker(command: &str, flag: &str) -> Taker {
     let row = TABLE
         .iter()
         .find(|(_, commands, flags)| commands.contains(&command) && flags.contains(&flag));
-    match row {
-        Some((taker, ..)) => *taker,
-        None if matches!(command, "run" | "trial") && is_of_host(flag) => Taker::Host,
-        None => Taker::Every,
-    }
+    row.map_or(Taker::Every, |(taker, ..)| *taker)
 }
 
-fn is_of_host(flag: &str) -> bool {
-    let flags = HostFlags::augment_args(Command::new("host"));
-    flags.get_arguments().any(|host_flag| host_flag.get_id() == flag)
-}
-
-/// Why a machine does not take a flag: the message after the flag's name. Without a machine, a
-/// command works on this host, and `top` shows a daemon, a journal or an emulator.
+/// Why a machine does not take a flag: the message after the flag's name. Without a machine, `top`
+/// and `blame` show a journal or an emulator.
 fn refusal(
     command: &str,
     machine: Option<&Machine>,
@@ -172,12 +119,10 @@ fn refusal(
     taker: Taker,
 ) -> Option<&'static str> {
     match (machine, taker) {
-        (_, Taker::Every) | (None, Taker::Host) => None,
+        (_, Taker::Every) => None,
         (_, Taker::None) if command == "blame" => Some(": blame does not take it"),
         (_, Taker::None) => Some(": a trial does not take it"),
-        (None, _) if ["top", "blame"].contains(&command) => Some(" needs --machine"),
-        (None, _) => Some(" needs --machine: a host does not take it"),
-        (Some(_), Taker::Host) => Some(" is for a host: a simulated machine does not take it"),
+        (None, _) => Some(" needs --machine"),
         (Some(Machine::Model), Taker::Chip) => {
             Some(" needs --machine chip:PRESET: the model does not take it")
         }
@@ -216,27 +161,9 @@ mod tests {
     fn flags_of_observation_are_taken_while_plans_settle() {
         let command = Args::command();
         for (flag, is_taken) in [("--noise", true), ("--lost", true), ("--completions", false)] {
-            let words = ["fairways", "simulate", "--settle", "60s", flag, "2"];
+            let words = ["fairways-lab", "simulate", "--settle", "60s", flag, "2"];
             let flags = command.clone().try_get_matches_from(words).unwrap();
             assert_eq!(misplaced(&command, &flags).is_none(), is_taken, "{flag}");
-        }
-    }
-
-    /// Otherwise a flag that was renamed would need nothing, or the check would panic.
-    #[test]
-    fn every_flag_that_needs_another_has_it_in_its_command() {
-        let all = Args::command();
-        for (needing, needed) in NEEDS {
-            let mut seen = 0;
-            for verb in all.get_subcommands() {
-                let flags: Vec<_> =
-                    verb.get_arguments().map(|flag| flag.get_id().as_str()).collect();
-                if flags.contains(&needing) {
-                    assert!(flags.contains(&needed), "{}: {needing}", verb.get_name());
-                    seen += 1;
-                }
-            }
-            assert!(seen > 0, "{needing}");
         }
     }
 
@@ -246,7 +173,6 @@ mod tests {
         const EVERYWHERE: [&str; 24] = [
             "at",
             "block",
-            "control",
             "csv",
             "duration",
             "emulated",
@@ -264,6 +190,7 @@ mod tests {
             "plot",
             "policies",
             "policy",
+            "quiet",
             "set",
             "since",
             "speed",
@@ -276,7 +203,7 @@ mod tests {
                 let is_placed = TABLE
                     .iter()
                     .any(|(_, commands, flags)| commands.contains(name) && flags.contains(&id));
-                let is_known = is_of_host(id) || EVERYWHERE.contains(&id) || id == "width";
+                let is_known = EVERYWHERE.contains(&id) || id == "width";
                 assert!(is_placed || is_known, "{name} --{id}");
             }
         }
@@ -285,19 +212,8 @@ mod tests {
     #[test]
     fn a_flag_that_a_machine_does_not_take_is_refused_with_the_machine_that_does() {
         for (line, why) in [
-            ("run --program a=pid:1 --mix triad", "--mix needs --machine: a host does not take it"),
-            (
-                "run --machine model --dry-run",
-                "--dry-run is for a host: a simulated machine does not take it",
-            ),
-            (
-                "trial --machine model --observe",
-                "--observe is for a host: a simulated machine does not take it",
-            ),
-            ("trial --program a=pid:1 --clos 4", "--clos needs --machine: a host does not take it"),
-            ("trial --program a=pid:1 --quiet", "--quiet: a trial does not take it"),
-            ("trial --journal-size 5M", "--journal-size: a trial does not take it"),
-            ("run --program a=pid:1 --journal-size 5M", "--journal-size needs --journal"),
+            ("run --journal-size 5M", "--journal-size needs --journal"),
+            ("trial --instructions 5", "--instructions: a trial does not take it"),
             ("top --width 80", "--width needs --once"),
             ("top --at 5s", "--at needs --journal"),
             ("optimum --bandwidth-model stalls", "--bandwidth-model needs --bandwidth-mbps"),
@@ -309,7 +225,6 @@ mod tests {
                 "simulate --machine chip:xeon-d --programs mlr:1M --dynamic",
                 "--dynamic needs --machine model: a chip does not take it",
             ),
-            ("run --program a=pid:1 --quiet", "--quiet needs --machine: a host does not take it"),
             (
                 "simulate --duration 1s",
                 "--duration needs --machine chip:PRESET: the model does not take it",
@@ -326,7 +241,7 @@ mod tests {
             assert_eq!(refused(line).as_deref(), Some(why), "{line}");
         }
         for line in [
-            "trial --program a=pid:1 --seed 3",
+            "trial --seed 3",
             "simulate --dynamic --time-scale 0.1",
             "simulate --machine chip:xeon-d --programs mlr:1M --known-profiles --time-scale 0.1",
             "run --machine model --instructions 5",
@@ -338,8 +253,8 @@ mod tests {
 
     fn refused(line: &str) -> Option<String> {
         let command = Args::command();
-        let words = std::iter::once("fairways").chain(line.split(' '));
+        let words = std::iter::once("fairways-lab").chain(line.split(' '));
         let matches = command.clone().try_get_matches_from(words).unwrap();
-        misplaced(&command, &matches)
+        crate::DOOR.misplaced(&command, &matches)
     }
 }

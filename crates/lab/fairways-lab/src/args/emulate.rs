@@ -41,9 +41,9 @@ const MOST_CLOS: u32 = 32;
 /// Mount a simulated machine that looks like /sys/fs/resctrl
 ///
 /// Examples:
-///   fairways emulate --machine chip:xeon-e5 --programs mlr:8M,mload:60M /tmp/resctrl
-///   fairways emulate --machine chip:xeon-d --platform zen --programs mlr:500K /tmp/resctrl
-///   fairways emulate --machine chip:skylake --clock lockstep --programs mlr:8M /tmp/resctrl
+///   fairways-lab emulate --machine chip:xeon-e5 --programs mlr:8M,mload:60M /tmp/resctrl
+///   fairways-lab emulate --machine chip:xeon-d --platform zen --programs mlr:500K /tmp/resctrl
+///   fairways-lab emulate --machine chip:skylake --clock lockstep --programs mlr:8M /tmp/resctrl
 ///
 /// Each program has a process of its name, a placeholder, whose id can be written
 /// to `tasks`. If you shrink a group's mask, its programs miss more; if you end a

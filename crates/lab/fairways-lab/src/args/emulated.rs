@@ -4,18 +4,18 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::emulate::answers;
 use clap::{Subcommand, ValueEnum};
 use fairways_command_kit::input::time;
 use fairways_emulated::Fault;
 use fairways_emulated::Request;
-use fairways_emulator::answers;
 
 /// Query and control a running emulator
 ///
 /// Examples:
-///   fairways emulated /tmp/resctrl status
-///   fairways emulated /tmp/resctrl counters mlr:8M
-///   fairways emulated /tmp/resctrl fault 'write:*/schemata=EBUSY@1'
+///   fairways-lab emulated /tmp/resctrl status
+///   fairways-lab emulated /tmp/resctrl counters mlr:8M
+///   fairways-lab emulated /tmp/resctrl fault 'write:*/schemata=EBUSY@1'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Emulated {

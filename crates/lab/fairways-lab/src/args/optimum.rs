@@ -1,4 +1,4 @@
-//! Flags of `fairways optimum`.
+//! Flags of `fairways-lab optimum`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,9 +20,9 @@ use fairways_simulation::{Names, World, cache, profile_needs};
 /// Find the best plan for a mix of programs, exactly
 ///
 /// Examples:
-///   fairways optimum --mix lbm,svm-train,cadical,gzip
-///   fairways optimum --mix lbm,xz --objective stp --bandwidth-mbps 9000 --bandwidth-levels 25,50
-///   fairways optimum --mixes mixes.txt --time-limit 60 --json
+///   fairways-lab optimum --mix lbm,svm-train,cadical,gzip
+///   fairways-lab optimum --mix lbm,xz --objective stp --bandwidth-mbps 9000 --bandwidth-levels 25,50
+///   fairways-lab optimum --mixes mixes.txt --time-limit 60 --json
 ///
 /// Plans are scored by the static model that `simulate` uses. The search assumes
 /// nothing about the shape of the profiles. If --time-limit ends a search early, it

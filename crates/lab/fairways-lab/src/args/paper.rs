@@ -1,4 +1,4 @@
-//! Flags of `fairways paper`.
+//! Flags of `fairways-lab paper`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,9 +39,9 @@ fn ground() -> impl TypedValueParser<Value = Ground> {
 /// Repeat a paper's experiments, and compare the results with its claims
 ///
 /// Examples:
-///   fairways paper lfoc --quick
-///   fairways paper lfoc --programs corpus --out figures
-///   fairways paper all --json > papers.json
+///   fairways-lab paper lfoc --quick
+///   fairways-lab paper lfoc --programs corpus --out figures
+///   fairways-lab paper all --json > papers.json
 ///
 /// Each figure, table and number of the paper is a row: the published value, the
 /// band within which a value counts as the same (set before anything was measured),

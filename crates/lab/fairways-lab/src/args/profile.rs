@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::profiling::{ProfileSettings, profile};
 use fairways_core::Ways;
-use fairways_profiling::{ProfileSettings, profile};
 
 use super::traced::traced_chip;
 use super::{ChipPreset, How, Traced, ways};
@@ -12,9 +12,9 @@ use super::{ChipPreset, How, Traced, ways};
 /// Measure how fast a program runs with each number of ways
 ///
 /// Examples:
-///   fairways profile -- xz -6 -k -c text > text.xz
-///   fairways profile --machine chip:xeon-e5 --plot misses.svg -- ./my-program
-///   fairways profile --append --output all.csv --name web -- ./server --once
+///   fairways-lab profile -- xz -6 -k -c text > text.xz
+///   fairways-lab profile --machine chip:xeon-e5 --plot misses.svg -- ./my-program
+///   fairways-lab profile --append --output all.csv --name web -- ./server --once
 ///
 /// It runs a command, unmodified, under QEMU's user mode (package qemu-user),
 /// simulates the caches, and counts in one pass the misses with each number of ways

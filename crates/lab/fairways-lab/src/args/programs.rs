@@ -8,9 +8,9 @@ use fairways_simulation::catalog::ProfileSource;
 /// List the programs that simulations can name, and what each is
 ///
 /// Examples:
-///   fairways programs
-///   fairways programs --profiles synthetic
-///   fairways programs --profiles mine.csv --json
+///   fairways-lab programs
+///   fairways-lab programs --profiles synthetic
+///   fairways-lab programs --profiles mine.csv --json
 ///
 /// For each program: its class, how fast it is with the whole cache, its misses with
 /// one way and with all, and how much slower it is with one way. Programs of the
@@ -39,6 +39,6 @@ impl ProgramList {
         let catalog = self.profiles.programs_to_score(self.phases.as_ref())?;
         let is_corpus = matches!(self.profiles, ProfileSource::Corpus(_));
         let name = self.profiles.name();
-        fairways_output::programs::print(&catalog, &name, is_corpus, self.json, out)
+        fairways_results::programs::print(&catalog, &name, is_corpus, self.json, out)
     }
 }

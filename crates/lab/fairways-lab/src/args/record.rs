@@ -11,9 +11,9 @@ use super::{ChipPreset, Traced};
 /// Record what leaves a program's private caches, to replay it on a chip
 ///
 /// Examples:
-///   fairways record -o xz.stream --skip 1G --instructions 200M -- xz -9 -c text
-///   fairways record -o sort.stream --instructions 50M --slices 4 --apart 1G -- sort big
-///   fairways record -o gcc.stream --machine chip:skylake --children -- gcc -O2 -c program.c
+///   fairways-lab record -o xz.stream --skip 1G --instructions 200M -- xz -9 -c text
+///   fairways-lab record -o sort.stream --instructions 50M --slices 4 --apart 1G -- sort big
+///   fairways-lab record -o gcc.stream --machine chip:skylake --children -- gcc -O2 -c program.c
 ///
 /// It runs a command, unmodified, under QEMU's user mode (package qemu-user), and
 /// writes a stream: the loads and stores that miss the private caches of a chip's
@@ -40,6 +40,6 @@ impl Recording {
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (seed, machine) = (self.traced.seed, self.machine);
         let chip = traced_chip(&machine, Settings { seed, ..Settings::new(machine.geometry) });
-        fairways_profiling::record(&self.traced.settings(), &chip, &self.output, out)
+        crate::profiling::record(&self.traced.settings(), &chip, &self.output, out)
     }
 }

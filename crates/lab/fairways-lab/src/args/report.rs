@@ -1,15 +1,17 @@
 //! The flags of `report`.
 
-use std::path::PathBuf;
+use std::io::Write;
 
-use fairways_report::Options;
+use fairways_page::report;
+use fairways_results::page::RECOGNISER;
+use fairways_verbs::args::ReportFlags;
 
 /// Show results as one self-contained page of HTML
 ///
 /// Examples:
-///   fairways report results.json run.journal
-///   fairways simulate --json | fairways report --out page.html -
-///   fairways report --title 'Tuesday' run.journal
+///   fairways-lab report results.json run.journal
+///   fairways-lab simulate --json | fairways-lab report --out page.html -
+///   fairways-lab report --title 'Tuesday' run.journal
 ///
 /// Reads JSON from `simulate`, `optimum`, `run`, `paper` and `profile`, journals from
 /// `run --journal` (finished parts first), and profiles as CSV, and finds out by
@@ -19,21 +21,13 @@ use fairways_report::Options;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Report {
-    /// Files of results; - is standard input
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-
-    /// Write the page to this file; - is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) out: PathBuf,
-
-    /// The title of the page [default: Fairways and the kind of the first file]
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) title: Option<String>,
+    #[command(flatten)]
+    flags: ReportFlags,
 }
 
-impl From<Report> for Options {
-    fn from(Report { files, out, title }: Report) -> Self {
-        Self { files, out, title }
+impl Report {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        report(&self.flags.into(), &RECOGNISER, out)
     }
 }

@@ -1,4 +1,4 @@
-//! Flags of `fairways simulate`.
+//! Flags of `fairways-lab simulate`.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -28,9 +28,9 @@ use crate::{chip, simulate};
 /// Compare policies on mixes of programs
 ///
 /// Examples:
-///   fairways simulate
-///   fairways simulate --mix lbm,svm-train,gzip --policies stock,ucp,lfoc
-///   fairways simulate --dynamic --profiles synthetic --mix triad,hash-join,field-solver
+///   fairways-lab simulate
+///   fairways-lab simulate --mix lbm,svm-train,gzip --policies stock,ucp,lfoc
+///   fairways-lab simulate --dynamic --profiles synthetic --mix triad,hash-join,field-solver
 ///
 /// Scores the plan of each policy for each mix. Slowdowns come from the
 /// programs' profiles, by the published PBBCache model; from them follow

@@ -4,20 +4,21 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::sweep::{Point, Shard, SweepRun, shard};
 use anyhow::Context;
 use clap::Subcommand;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::whole;
-use fairways_sweep::{Point, Shard, SweepRun, shard};
 
-use super::{Command, one_line, parsed};
+use super::{Args, Command};
+use crate::DOOR;
 
 /// Run many simulations as points of a plan, on this machine or a cluster
 ///
 /// Examples:
-///   fairways sweep write plan.toml
-///   fairways sweep run plan.sweep --shard 1/8
-///   fairways sweep merge plan.sweep -o results.parquet
+///   fairways-lab sweep write plan.toml
+///   fairways-lab sweep run plan.sweep --shard 1/8
+///   fairways-lab sweep merge plan.sweep -o results.parquet
 ///
 /// A plan names a command (simulate or optimum), flags, and axes with the values of
 /// other flags; its points are all combinations. Each is a process with a file in and
@@ -106,7 +107,7 @@ impl Sweep {
         match self.step {
             SweepStep::Write { plan, output } => {
                 let dir = output.unwrap_or_else(|| plan.with_extension("sweep"));
-                let status = fairways_sweep::write(&plan, &dir, &version, check)?;
+                let status = crate::sweep::write(&plan, &dir, &version, check)?;
                 status.print(&dir, false, out)
             }
             SweepStep::Run { dir, shard, jobs } => {
@@ -123,15 +124,15 @@ impl Sweep {
                     jobs: jobs.map_or(cpus, |jobs| jobs as usize),
                     program: vec![own, "sweep".into(), "point".into(), with_parent],
                 };
-                let count = fairways_sweep::run(&running)?;
+                let count = crate::sweep::run(&running)?;
                 Ok(writeln!(out, "{count} points run")?)
             }
             SweepStep::Point { point, output, with_parent } => {
                 if let Some(parent) = with_parent {
-                    fairways_sweep::end_with_parent(parent)?;
+                    crate::sweep::end_with_parent(parent)?;
                 }
                 let result = output.map_or_else(|| beside(&point), Ok)?;
-                fairways_sweep::run_point(&point, &result, &version, |point, csv| {
+                crate::sweep::run_point(&point, &result, &version, |point, csv| {
                     match verb(point)? {
                         Command::Simulate(simulate) => simulate.run(csv),
                         Command::Optimum(optimum) => optimum.run(csv),
@@ -140,13 +141,13 @@ impl Sweep {
                 })
             }
             SweepStep::Merge { dir, output, partial } => {
-                let rows = fairways_sweep::merge(&dir, &output, partial, out)?;
+                let rows = crate::sweep::merge(&dir, &output, partial, out)?;
                 if output.as_os_str() != "-" {
                     writeln!(out, "written to {}: {rows} rows", output.display())?;
                 }
                 Ok(())
             }
-            SweepStep::Status { dir, json } => fairways_sweep::status(&dir)?.print(&dir, json, out),
+            SweepStep::Status { dir, json } => crate::sweep::status(&dir)?.print(&dir, json, out),
         }
     }
 }
@@ -165,7 +166,9 @@ fn check(point: &Point) -> Result<(), String> {
 /// The verb that a point runs.
 fn verb(point: &Point) -> Result<Command, BadInput> {
     let words = point.command_line().map(OsString::from).collect();
-    parsed(words).map(|args| args.command).map_err(|error| BadInput(one_line(&error)))
+    DOOR.parsed::<Args>(words)
+        .map(|args| args.command)
+        .map_err(|error| BadInput(DOOR.one_line(&error)))
 }
 
 /// The result of a point that lies where `sweep write` puts it.

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::profiling::{TraceSettings, TracedChip};
 use fairways_command_kit::input::{real, whole};
 use fairways_profiles::{NAME_RULE, is_name};
-use fairways_profiling::{TraceSettings, TracedChip};
 
 use super::ChipPreset;
 use fairways_simulation::ENDLESS;

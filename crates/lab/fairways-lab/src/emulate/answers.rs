@@ -17,7 +17,7 @@ use fairways_emulated::{
 ///
 /// # Errors
 /// If no emulator answers, or it refuses.
-pub fn run(
+pub(crate) fn run(
     dir: &Path,
     request: &Request,
     as_json: bool,
@@ -39,7 +39,7 @@ pub fn run(
 
 /// The error of a command that an emulator has refused: what the user can change is bad input.
 #[must_use]
-pub fn refused(why: ClientError) -> anyhow::Error {
+pub(crate) fn refused(why: ClientError) -> anyhow::Error {
     match why {
         ClientError::Connect { .. } | ClientError::Refused(_) => BadInput(why.to_string()).into(),
         why => why.into(),

@@ -1,4 +1,6 @@
-//! `fairways emulate`: resctrl's files, with a simulated machine behind them.
+//! `fairways-lab emulate`: resctrl's files, with a simulated machine behind them.
+
+pub(crate) mod answers;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};

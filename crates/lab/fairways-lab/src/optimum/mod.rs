@@ -1,4 +1,4 @@
-//! `fairways optimum`: the best way to share the cache.
+//! `fairways-lab optimum`: the best way to share the cache.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
-use fairways_output::ResultFormat;
-use fairways_output::optimum::{self, SolvedMix};
 use fairways_profiles::Mix;
+use fairways_results::ResultFormat;
+use fairways_results::optimum::{self, SolvedMix};
 use fairways_simulation::World;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 

@@ -1,4 +1,4 @@
-//! `fairways paper`: a paper's claims, row by row.
+//! `fairways-lab paper`: a paper's claims, row by row.
 
 mod experiments;
 
@@ -9,8 +9,8 @@ use std::time::Instant;
 use anyhow::Context;
 use fairways_command_kit::BadInput;
 use fairways_experiments::paper::{Findings, Ground, claims, rows};
-use fairways_output::paper::{self as output, PaperReport};
 use fairways_profiles::ProgramCatalog;
+use fairways_results::paper::{self as output, PaperReport};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use experiments::Experiments;

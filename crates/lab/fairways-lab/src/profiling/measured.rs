@@ -9,9 +9,9 @@ use fairways_command_kit::BadInput;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::signals::stop_on_signals;
-use crate::steppable::{RunEnd, Steppable};
-use crate::subject::TracedCommand;
+use crate::profiling::signals::stop_on_signals;
+use crate::profiling::steppable::{RunEnd, Steppable};
+use crate::profiling::subject::TracedCommand;
 
 /// How long a program that is asleep is waited for at a time, and how often progress is shown.
 const NAP: Duration = Duration::from_millis(50);

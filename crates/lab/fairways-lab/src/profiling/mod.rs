@@ -1,4 +1,4 @@
-//! `fairways profile` and `fairways record`: run a command under QEMU, simulate the caches of a
+//! `fairways-lab profile` and `fairways-lab record`: run a command under QEMU, simulate the caches of a
 //! chip, and write what the program does with memory, as a profile or as a stream.
 
 mod measured;
@@ -12,48 +12,48 @@ mod trace_file;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use profile::{ProfileSettings, profile};
-pub use record::record;
+pub(crate) use profile::{ProfileSettings, profile};
+pub(crate) use record::record;
 
 /// A chip whose caches a program uses.
 #[derive(Clone, Debug)]
-pub struct TracedChip {
+pub(crate) struct TracedChip {
     /// The name of the chip in the result, such as `chip:skylake`.
-    pub name: String,
+    pub(crate) name: String,
     /// The chip, and how it is simulated.
-    pub settings: fairways_chip::Settings,
+    pub(crate) settings: fairways_chip::Settings,
 }
 
 /// The program to trace, and the part of it that counts.
 #[derive(Clone, Debug)]
-pub struct TraceSettings {
+pub(crate) struct TraceSettings {
     /// The command, and its arguments; the command `stream:FILE` is a recorded stream,
     /// `trace:FILE` a trace that another tool wrote.
-    pub command: Vec<OsString>,
+    pub(crate) command: Vec<OsString>,
     /// The program's name in the result; by default, the command's.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Instructions before the part that counts; by default none.
-    pub skip: Option<u64>,
+    pub(crate) skip: Option<u64>,
     /// Instructions of each slice that counts; by default, everything to the end.
-    pub instructions: Option<u64>,
+    pub(crate) instructions: Option<u64>,
     /// How many slices count; by default one.
-    pub slices: Option<u32>,
+    pub(crate) slices: Option<u32>,
     /// Instructions from the start of one slice to the start of the next.
-    pub apart: Option<u64>,
+    pub(crate) apart: Option<u64>,
     /// Environment variables besides the fixed ones.
-    pub environment: Vec<(OsString, OsString)>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether the result of a run that failed, or ended too soon, is kept.
-    pub keep_any: bool,
+    pub(crate) keep_any: bool,
     /// Cycles per instruction if every access hits the L1; by default 0.5, or the stream's.
-    pub cpi: Option<f64>,
+    pub(crate) cpi: Option<f64>,
     /// Misses that are served at the same time; by default 4, or the stream's.
-    pub overlap: Option<f64>,
+    pub(crate) overlap: Option<f64>,
     /// Whether the command's children are measured too.
-    pub children: bool,
+    pub(crate) children: bool,
     /// The QEMU to use; by default, the one in `PATH` for the program's processor.
-    pub qemu: Option<PathBuf>,
+    pub(crate) qemu: Option<PathBuf>,
     /// Whether no progress and no table are printed.
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Whether one JSON object is printed instead of a table.
-    pub json: bool,
+    pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! `fairways record`: keeps what leaves a program's private caches.
+//! `fairways-lab record`: keeps what leaves a program's private caches.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,17 +9,17 @@ use fairways_chip::program::private_caches;
 use fairways_command_kit::{BadInput, ExitCode, Interrupted, input, whole};
 use fairways_profiles::{StreamManifest, StreamTotals};
 
-use crate::measured::measure;
-use crate::steppable::RunEnd;
-use crate::subject::{CPI, OVERLAP, TracedCommand, can_write};
-use crate::{TraceSettings, TracedChip};
+use crate::profiling::measured::measure;
+use crate::profiling::steppable::RunEnd;
+use crate::profiling::subject::{CPI, OVERLAP, TracedCommand, can_write};
+use crate::profiling::{TraceSettings, TracedChip};
 
 /// Runs a command, and writes the stream of its accesses to a file; everything is checked before
 /// anything is run.
 ///
 /// # Errors
 /// If the settings are not for a command, the command can't be run or failed, or the user ended it.
-pub fn record(
+pub(crate) fn record(
     settings: &TraceSettings,
     chip: &TracedChip,
     path: &Path,
@@ -74,7 +74,7 @@ fn summary(manifest: &StreamManifest, path: &Path, bytes: usize) -> String {
          {stores} stores, {write_backs} write-backs\n\
          overlap {overlap}; by the distances of misses at most {overlap_estimate}: \
          dependences are not known\n\
-         {bytes} bytes, {per_event:.2} for each of these; fairways simulate --machine {machine} \
+         {bytes} bytes, {per_event:.2} for each of these; fairways-lab simulate --machine {machine} \
          --programs stream:{file}\n"
     )
 }

@@ -14,9 +14,9 @@ use fairways_profiles::{MeasuredRun, hexadecimal};
 use fairways_tracer::{FIXED_ENVIRONMENT, Launch, StartError};
 use sha2::{Digest, Sha256};
 
-use crate::steppable::{RunEnd, Steppable};
-use crate::trace_file::{OpenedTrace, refuse};
-use crate::{TraceSettings, TracedChip};
+use crate::profiling::steppable::{RunEnd, Steppable};
+use crate::profiling::trace_file::{OpenedTrace, refuse};
+use crate::profiling::{TraceSettings, TracedChip};
 
 /// Cycles of an instruction while everything hits the L1, and misses under way at once, without
 /// `--cpi` and `--overlap`.

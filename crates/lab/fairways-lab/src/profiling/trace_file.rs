@@ -9,7 +9,7 @@ use fairways_command_kit::BadInput;
 use fairways_profiles::{MeasuredRun, hexadecimal};
 use sha2::{Digest, Sha256};
 
-use crate::TraceSettings;
+use crate::profiling::TraceSettings;
 
 /// A trace, ready to be read.
 pub(crate) struct OpenedTrace {

@@ -14,10 +14,10 @@ use fairways_attribution::{Attribution, MemoryLatency, WatchedPolicy};
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Observer, Policy as _, Time};
 use fairways_experiments::blame::memory_latency;
-use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::blame::BlameReport;
 use fairways_record::trial::{Trial, Tried};
+use fairways_results::run::Report;
 use fairways_simulation::{On, RunJournal, SimulatedRun};
 
 use printed::Printed;

@@ -3,7 +3,7 @@
 use std::io;
 
 use fairways_core::{Action, Event, Observer, Time};
-use fairways_output::run::Report;
+use fairways_results::run::Report;
 use fairways_simulation::Running;
 
 /// Prints each event and decision. If they can't be printed, the run ends.

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use fairways_core::Time;
-use fairways_output::run::{RunOfProgram, Summary};
 use fairways_policy::stock::Stock;
+use fairways_results::run::{RunOfProgram, Summary};
 use fairways_simulation::{Best, Running, SimulatedRun, run_until};
 
 /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.

@@ -1,4 +1,4 @@
-//! What `fairways simulate` compares on the model.
+//! What `fairways-lab simulate` compares on the model.
 
 use std::time::Duration;
 

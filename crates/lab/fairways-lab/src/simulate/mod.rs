@@ -1,4 +1,4 @@
-//! `fairways simulate`: mixes under several policies, compared.
+//! `fairways-lab simulate`: mixes under several policies, compared.
 
 mod comparison;
 mod promises;
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_experiments::{CompareError, compare, compare_live, compare_settled};
-use fairways_output::ResultFormat;
-use fairways_output::simulate::{ComparedMixes, Results, csv, drawing, json, table};
 use fairways_profiles::Mix;
+use fairways_results::ResultFormat;
+use fairways_results::simulate::{ComparedMixes, Results, csv, drawing, json, table};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 pub(crate) use comparison::{Comparison, How};

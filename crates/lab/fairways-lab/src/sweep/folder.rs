@@ -12,9 +12,9 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, whole};
 use serde::{Deserialize, Serialize};
 
-use crate::blamed;
-use crate::plan::SweepPlan;
-use crate::point::{Point, has_last_line};
+use crate::sweep::blamed;
+use crate::sweep::plan::SweepPlan;
+use crate::sweep::point::{Point, has_last_line};
 
 /// Changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -49,12 +49,12 @@ pub(crate) struct IndexedPoint {
 
 /// How far a sweep is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct SweepStatus {
+pub(crate) struct SweepStatus {
     schema: u32,
     /// All its points.
-    pub points: usize,
+    pub(crate) points: usize,
     /// Those with a result.
-    pub done: usize,
+    pub(crate) done: usize,
 }
 
 impl SweepStatus {
@@ -62,7 +62,7 @@ impl SweepStatus {
     ///
     /// # Errors
     /// If it can't be printed.
-    pub fn print(&self, dir: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(crate) fn print(&self, dir: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
         if json {
             serde_json::to_writer(&mut *out, self)?;
             return Ok(writeln!(out)?);
@@ -77,7 +77,7 @@ impl SweepStatus {
 ///
 /// # Errors
 /// If the plan is wrong, or something can't be read or written.
-pub fn write(
+pub(crate) fn write(
     plan: &Path,
     dir: &Path,
     version: &str,
@@ -133,7 +133,7 @@ pub fn write(
 ///
 /// # Errors
 /// If there is no sweep in the folder.
-pub fn status(dir: &Path) -> anyhow::Result<SweepStatus> {
+pub(crate) fn status(dir: &Path) -> anyhow::Result<SweepStatus> {
     SweepFolder::open(dir)?.status()
 }
 
@@ -156,7 +156,7 @@ impl SweepFolder {
         let text = fs::read_to_string(&path).map_err(|why| {
             blamed(
                 &path,
-                format!("can't read it: {why}; `fairways sweep write` makes it from a plan"),
+                format!("can't read it: {why}; `fairways-lab sweep write` makes it from a plan"),
             )
         })?;
         let index: SweepIndex = serde_json::from_str(&text)

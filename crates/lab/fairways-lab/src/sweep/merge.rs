@@ -9,10 +9,10 @@ use anyhow::Context;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, whole};
 
-use crate::folder::SweepFolder;
-use crate::point::last_line;
-use crate::running::MOST_SHOWN;
-use crate::{blamed, columns};
+use crate::sweep::folder::SweepFolder;
+use crate::sweep::point::last_line;
+use crate::sweep::running::MOST_SHOWN;
+use crate::sweep::{blamed, columns};
 
 /// Writes the results of all points into a file, as Parquet if its name ends so, else as CSV; `-`
 /// is standard output. Each row has the point's labels before it, where the results have no column
@@ -21,7 +21,7 @@ use crate::{blamed, columns};
 /// # Errors
 /// If a point has no result, unless `is_partial`; if a result is damaged; if the file can't be
 /// written.
-pub fn merge(
+pub(crate) fn merge(
     dir: &Path,
     to: &Path,
     is_partial: bool,

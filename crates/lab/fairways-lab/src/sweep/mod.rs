@@ -1,4 +1,4 @@
-//! `fairways sweep`: many simulations, each a process with a file in and a file out.
+//! `fairways-lab sweep`: many simulations, each a process with a file in and a file out.
 //!
 //! A plan (`plan.rs`) names a command, flags, and axes with the values of other flags; its points
 //! are all combinations. A folder (`folder.rs`) has a file for each point and one for its result;
@@ -20,11 +20,11 @@ use std::path::Path;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 
-pub use folder::{SweepStatus, status, write};
-pub use merge::merge;
-pub use point::{Point, run_point};
-pub use running::{SweepRun, end_with_parent, run};
-pub use shard::{Shard, shard};
+pub(crate) use folder::{status, write};
+pub(crate) use merge::merge;
+pub(crate) use point::{Point, run_point};
+pub(crate) use running::{SweepRun, end_with_parent, run};
+pub(crate) use shard::{Shard, shard};
 
 /// What is wrong with a file.
 fn blamed(path: &Path, why: impl Display) -> BadInput {

@@ -7,7 +7,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input;
 use serde::Deserialize;
 
-use crate::blamed;
+use crate::sweep::blamed;
 
 /// The most points of a sweep.
 const MOST_POINTS: usize = 1_000_000;

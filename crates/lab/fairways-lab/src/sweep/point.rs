@@ -12,8 +12,8 @@ use fairways_command_kit::whole;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::blamed;
-use crate::plan::{PlannedPoint, SweptCommand};
+use crate::sweep::blamed;
+use crate::sweep::plan::{PlannedPoint, SweptCommand};
 
 /// Changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -23,7 +23,7 @@ const NAME_LETTERS: usize = 24;
 
 /// A point: a command with all that its result depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
+pub(crate) struct Point {
     schema: u32,
     /// The version of Fairways that it is for.
     fairways: String,
@@ -59,9 +59,9 @@ impl Point {
     }
 
     /// The command line, which prints CSV.
-    pub fn command_line(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn command_line(&self) -> impl Iterator<Item = &str> {
         let arguments = self.arguments.iter().map(String::as_str);
-        ["fairways", self.command.name()].into_iter().chain(arguments).chain(["--csv"])
+        ["fairways-lab", self.command.name()].into_iter().chain(arguments).chain(["--csv"])
     }
 
     /// Its file, and its name, which is a hash of that.
@@ -118,7 +118,7 @@ impl Point {
 ///
 /// # Errors
 /// If the point is not for this version or its files, or fails.
-pub fn run_point(
+pub(crate) fn run_point(
     point: &Path,
     result: &Path,
     version: &str,

@@ -13,24 +13,24 @@ use fairways_command_kit::{ExitCode, Interrupted, exit, stop_on_signals};
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use crate::folder::{IndexedPoint, SweepFolder};
-use crate::point::Point;
-use crate::shard::Shard;
+use crate::sweep::folder::{IndexedPoint, SweepFolder};
+use crate::sweep::point::Point;
+use crate::sweep::shard::Shard;
 
 /// How points are run.
 #[derive(Clone, Debug)]
-pub struct SweepRun {
+pub(crate) struct SweepRun {
     /// The sweep's folder.
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// Which of its points are run.
-    pub shard: Shard,
+    pub(crate) shard: Shard,
     /// How many run at once.
-    pub jobs: usize,
+    pub(crate) jobs: usize,
     /// The version of Fairways that runs them.
-    pub version: String,
+    pub(crate) version: String,
     /// The program that runs a point, whose path is its last argument. It is to end with this
     /// process ([`end_with_parent`]).
-    pub program: Vec<String>,
+    pub(crate) program: Vec<String>,
 }
 
 /// How a point ended: whether it has a result, and the last lines that it wrote.
@@ -52,7 +52,7 @@ pub(crate) const MOST_SHOWN: usize = 20;
 /// # Errors
 /// If the points are for another version or other files: none is run then. If points fail.
 /// [`Interrupted`] at SIGINT and SIGTERM: the points that run then have no result.
-pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
+pub(crate) fn run(running: &SweepRun) -> anyhow::Result<usize> {
     let folder = SweepFolder::open(&running.dir)?;
     folder.check_version(&running.version)?;
     let there = folder.there()?;
@@ -114,7 +114,7 @@ pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
 ///
 /// # Errors
 /// If the kernel refuses, or it has ended already.
-pub fn end_with_parent(id: u32) -> anyhow::Result<()> {
+pub(crate) fn end_with_parent(id: u32) -> anyhow::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("can't follow the parent")?;
     let parent = getppid().map(|parent| parent.as_raw_nonzero().get());
     if parent.and_then(|parent| u32::try_from(parent).ok()) != Some(id) {
@@ -169,7 +169,7 @@ fn run_one(program: &[String], point: &PathBuf, number: usize) -> anyhow::Result
     let lines = text.lines().filter(|line| !line.starts_with("note: "));
     let mut lines: Vec<String> = lines
         .map(|line| {
-            line.trim_start_matches("fairways: ").trim_start_matches("warning: ").to_owned()
+            line.trim_start_matches("fairways-lab: ").trim_start_matches("warning: ").to_owned()
         })
         .collect();
     if status.code().is_none() {

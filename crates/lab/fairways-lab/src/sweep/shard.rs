@@ -2,18 +2,18 @@
 
 /// The points whose number leaves this remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
+pub(crate) struct Shard {
     number: usize,
     of: usize,
 }
 
 impl Shard {
     /// All points.
-    pub const ALL: Self = Self { number: 0, of: 1 };
+    pub(crate) const ALL: Self = Self { number: 0, of: 1 };
 
     /// Whether it has the point with this number.
     #[must_use]
-    pub const fn has(self, point: usize) -> bool {
+    pub(crate) const fn has(self, point: usize) -> bool {
         point % self.of == self.number
     }
 }
@@ -22,7 +22,7 @@ impl Shard {
 ///
 /// # Errors
 /// If it is no such fraction: what was expected.
-pub fn shard(text: &str) -> Result<Shard, String> {
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
     match text.split_once('/').map(|(number, of)| (number.parse::<usize>(), of.parse())) {
         Some((Ok(number), Ok(of))) if of > 0 && number <= of => {
             Ok(Shard { number: (number + of - 1) % of, of })

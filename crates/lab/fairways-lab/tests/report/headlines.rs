@@ -33,7 +33,7 @@ fn of_several_mixes_the_means_and_in_how_many_it_holds() {
     assert!(shown(&several).contains(" lfoc is fairer than stock in 1 of 2 mixes."));
     several["mixes"] = json!([]);
     let page = shown(&several);
-    assert!(page.contains("There is no mix.") && !page.contains("fairways optimum"));
+    assert!(page.contains("There is no mix.") && !page.contains("fairways-lab optimum"));
 }
 
 #[test]

@@ -212,13 +212,13 @@ fn results_are_read_from_standard_input() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         said,
-        "fairways: standard input: expected a journal as a file, because its parts stand beside it\n"
+        "fairways-lab: standard input: expected a journal as a file, because its parts stand beside it\n"
     );
     // A named pipe can be read only once.
     let script = "cat \"$2\" | \"$1\" report -o - /dev/stdin";
     let piped = |of: &str| {
         let mut command = std::process::Command::new("sh");
-        command.args(["-c", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("fairways"));
+        command.args(["-c", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("fairways-lab"));
         command.arg(format!("{DATA}/{of}")).output().unwrap()
     };
     assert!(piped("report/simulate.json").status.success());

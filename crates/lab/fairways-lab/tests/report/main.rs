@@ -30,7 +30,7 @@ fn inputs() -> Vec<PathBuf> {
 }
 
 fn fairways(args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("fairways").unwrap();
+    let mut command = Command::cargo_bin("fairways-lab").unwrap();
     command.args(args);
     command
 }
@@ -124,7 +124,7 @@ fn our_own_commands_are_understood() {
         "<h2>A run under fairways</h2>",
         "<h2>Journal of a run under fairways</h2>",
         "<h2>Profiles of 30 programs</h2>",
-        "fairways optimum",
+        "fairways-lab optimum",
     ] {
         assert!(page.contains(said), "{said}");
     }
@@ -180,7 +180,7 @@ fn a_file_without_results_is_reported_in_one_line() {
     ];
     for (name, text, said) in cases {
         let stderr = refused(&put(name, &text));
-        assert!(stderr.starts_with("fairways: ") && stderr.contains(said), "{name}: {stderr}");
+        assert!(stderr.starts_with("fairways-lab: ") && stderr.contains(said), "{name}: {stderr}");
     }
     refused(&folder.path().join("missing"));
     refused(folder.path());

@@ -67,7 +67,10 @@ fn mistakes_of_a_point_on_a_chip_are_answered_before_anything_is_written() {
     ] {
         let folder = SweptFolder::with(&plan(flags));
         let said = folder.refused("write plan.toml");
-        assert!(said.starts_with(&format!("fairways: plan.toml: {expected}")), "{flags}: {said}");
+        assert!(
+            said.starts_with(&format!("fairways-lab: plan.toml: {expected}")),
+            "{flags}: {said}"
+        );
         assert!(!folder.at("plan.sweep").exists(), "{flags}");
     }
     let folder = SweptFolder::with(&plan("programs = \"mlr:8M,mload:60M\", policies = \"lfoc\""));

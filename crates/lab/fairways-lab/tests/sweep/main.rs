@@ -67,7 +67,7 @@ impl SweptFolder {
     }
 
     fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fairways"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairways-lab"));
         command.arg("sweep").args(words.split(' ')).current_dir(self.0.path());
         command.stdin(Stdio::null());
         command
@@ -121,7 +121,7 @@ fn a_plan_becomes_one_table_and_what_is_done_is_not_done_again() {
     // The rows of a point are those that the command itself prints.
     let words = format!("simulate --profiles synthetic --mix {} --policies ucp --csv", mix(2));
     let alone =
-        Command::new(env!("CARGO_BIN_EXE_fairways")).args(words.split(' ')).output().unwrap();
+        Command::new(env!("CARGO_BIN_EXE_fairways-lab")).args(words.split(' ')).output().unwrap();
     let alone = String::from_utf8(alone.stdout).unwrap();
     let of_point = table.lines().filter_map(|line| line.strip_prefix("ucp,large,m2,"));
     assert!(of_point.eq(alone.lines().skip(1)), "{alone}");
@@ -154,11 +154,11 @@ fn mistakes_are_answered_before_anything_is_written() {
     ] {
         let folder = SweptFolder::with(text);
         let said = folder.refused("write plan.toml");
-        assert!(said.starts_with(&format!("fairways: {expected}")), "{said}");
+        assert!(said.starts_with(&format!("fairways-lab: {expected}")), "{said}");
         assert!(!folder.at("plan.sweep").exists());
     }
     let folder = SweptFolder::with(&plan(1));
-    assert!(folder.refused("run plan.sweep").contains("`fairways sweep write` makes it"));
+    assert!(folder.refused("run plan.sweep").contains("`fairways-lab sweep write` makes it"));
     assert!(folder.refused("run plan.sweep --shard 9/8").contains("1/8, the first of eight"));
     assert!(folder.refused("point plan.toml").contains("expected DIR/points/NAME.json"));
     folder.run("write plan.toml");
@@ -249,7 +249,7 @@ fn a_table_does_not_replace_a_file_of_the_sweep() {
     ] {
         let said = folder.refused(&format!("merge plan.sweep -o {table}"));
         let expected = "expected a file that is not the sweep's own";
-        assert!(said.starts_with(&format!("fairways: {table}: {expected}")), "{said}");
+        assert!(said.starts_with(&format!("fairways-lab: {table}: {expected}")), "{said}");
     }
     assert!(folder.read("plan.sweep/sweep.json") == index);
     folder.run("merge plan.sweep -o plan.sweep/all.csv");

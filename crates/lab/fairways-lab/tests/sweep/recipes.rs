@@ -8,7 +8,7 @@ use fairways_testing::needs::{Need, find, has};
 
 use super::{SweptFolder, plan};
 
-const RECIPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/sweep/recipes");
+const RECIPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/recipes");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/sweep.md");
 
 pub(super) fn recipe(name: &str) -> PathBuf {
@@ -17,7 +17,7 @@ pub(super) fn recipe(name: &str) -> PathBuf {
 
 /// A command whose `fairways` is the one under test.
 pub(super) fn command(folder: &SweptFolder, program: &Path) -> Command {
-    let own = Path::new(env!("CARGO_BIN_EXE_fairways")).parent().unwrap();
+    let own = Path::new(env!("CARGO_BIN_EXE_fairways-lab")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap();
     let folders = std::env::split_paths(&path);
     let path = std::env::join_paths([own.to_owned()].into_iter().chain(folders)).unwrap();

@@ -12,7 +12,7 @@ pub(crate) fn there_is_qemu() -> bool {
 }
 
 pub(crate) fn fairways(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(cargo_bin("fairways"));
+    let mut command = Command::new(cargo_bin("fairways-lab"));
     command.current_dir(folder).args(words).stdin(Stdio::null());
     command
 }

@@ -28,7 +28,7 @@ const TRACES: [&str; 4] = [
 ];
 
 fn run(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(cargo_bin("fairways"));
+    let mut command = Command::new(cargo_bin("fairways-lab"));
     command.current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap()
 }
 

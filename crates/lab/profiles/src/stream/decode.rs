@@ -42,7 +42,7 @@ impl RecordedStream {
     /// what cannot be, or does not fit the blocks that it lists.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, StreamError> {
         let Some((first, rest)) = line(bytes).filter(|(first, _)| first.starts_with(MAGIC)) else {
-            return Err(StreamError::new(file, "expected a stream that fairways record wrote"));
+            return Err(StreamError::new(file, "expected a stream that fairways-lab record wrote"));
         };
         if first[MAGIC.len()..] != hexadecimal(&Sha256::digest(rest)) {
             return Err(StreamError::new(
@@ -127,7 +127,7 @@ fn check_manifest(manifest: &StreamManifest) -> Result<(), String> {
     if !matches!(private.len(), 1 | 2) || private.iter().flatten().any(|&number| number == 0) {
         return Err("expected sets and ways of one or two private caches".to_owned());
     }
-    // As of `fairways record`, which estimates at most as many misses as it counts instructions.
+    // As of `fairways-lab record`, which estimates at most as many misses as it counts instructions.
     for (name, number, range) in [
         ("cpi", cpi, 0.05..=1000.0),
         ("overlap", overlap, 1.0..=64.0),

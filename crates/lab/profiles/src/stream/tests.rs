@@ -91,7 +91,7 @@ fn a_stream_that_was_cut_or_altered_is_refused_in_a_line() {
         bad[place] ^= 0x10;
         assert_eq!(refused(&bad).lines().count(), 1, "{place}");
     }
-    assert_eq!(refused(b"BENCH,NR_WAYS\n"), "s: expected a stream that fairways record wrote");
+    assert_eq!(refused(b"BENCH,NR_WAYS\n"), "s: expected a stream that fairways-lab record wrote");
     assert_eq!(
         refused(&good[..good.len() - 1]),
         "s: expected the stream as it was written, found it cut or altered"

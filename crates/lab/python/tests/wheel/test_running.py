@@ -126,7 +126,7 @@ def test_what_a_bar_raises_ends_the_run():
         (lambda: fairways.Machine.model(fairways.Mix(MIX)).run(duration=-1), "duration: "),
         (lambda: fairways.journal(__file__), "test_running.py"),
         (lambda: fairways.read_stream(__file__), "expected a stream"),
-        (lambda: fairways.paper_results(__file__), "expected what fairways paper --json prints"),
+        (lambda: fairways.paper_results(__file__), "expected what fairways-lab paper --json prints"),
     ],
 )
 def test_an_error_is_one_line(work, said):

@@ -1,7 +1,7 @@
 //! The JSON of `simulate --machine chip:PRESET --json`.
 
 use fairways_core::Ways;
-use fairways_experiments::report::{Block, Cell, Column, Fact, Part, Section, Table};
+use fairways_page::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
 use super::policies::{PolicyResult, best, side_by_side, slowdowns};
@@ -87,7 +87,7 @@ pub(super) fn section(results: &ChipResults) -> Result<Section, String> {
     ];
     Ok(Section {
         heading: format!("{} on {}", names.join(", "), results.machine),
-        kind: "fairways simulate --machine chip".into(),
+        kind: "fairways-lab simulate --machine chip".into(),
         headline: best(&policies),
         facts,
         parts: vec![Part { blocks, ..Part::default() }],

@@ -3,7 +3,7 @@
 use std::iter::once;
 
 use fairways_experiments::paper::ClaimKind;
-use fairways_experiments::report::{Block, Cell, Column, Fact, Part, Section, Table};
+use fairways_page::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
 /// The whole object.
@@ -174,7 +174,7 @@ pub(super) fn section(results: PaperResults) -> Result<Section, String> {
     blocks.extend(by_seed(&rows).map(Block::Table));
     Ok(Section {
         heading: format!("The paper {paper}, repeated"),
-        kind: format!("fairways paper {paper}"),
+        kind: format!("fairways-lab paper {paper}"),
         headline: format!("{within} of {judged} outcomes lie within their bands."),
         facts,
         parts: vec![Part { blocks, ..Part::default() }],

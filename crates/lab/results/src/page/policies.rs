@@ -1,6 +1,6 @@
 //! Compares policies.
 
-use fairways_experiments::report::{Cell, Column, Table, change};
+use fairways_page::{Cell, Column, Table, change};
 use serde::Deserialize;
 
 /// The results of a policy, as far as a file has them.

@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use fairways_core::Profile;
-use fairways_experiments::report::{
-    Block, Cell, Column, Fact, Figure, Part, Section, Table, curve,
-};
+use fairways_page::{Block, Cell, Column, Fact, Part, Section, Table, curve};
 use fairways_profiles::{ProfileMetric, ProfileTable as Profiles};
 use serde::Deserialize;
 
@@ -133,7 +130,7 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
     };
     Ok(Section {
         heading: format!("Profile of {program}"),
-        kind: "fairways profile".into(),
+        kind: "fairways-lab profile".into(),
         headline,
         warnings: results.remarks.clone(),
         facts,
@@ -202,13 +199,6 @@ pub(super) fn table(profiles: &Profiles) -> Section {
         parts: vec![Part { heading: "Misses by ways".into(), folded: false, blocks }],
         ..Section::default()
     }
-}
-
-/// The curve of misses in a profile that the policy had of a program.
-pub(super) fn known_curve(name: &str, profile: &Profile) -> Figure {
-    let values = profile.llcmpki.values().iter();
-    let values = values.map(|value| Some(value.raw() as f64 / (1_u64 << 32) as f64));
-    curve(name, MPKI, 0.0, &values.collect::<Vec<_>>())
 }
 
 /// The best IPC over each IPC; `None` where the IPC is not known.

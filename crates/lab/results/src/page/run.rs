@@ -1,8 +1,6 @@
 //! The JSON of `run --json`.
 
-use fairways_experiments::report::{
-    Bar, BarGroup, Block, Cell, Column, Fact, Part, Section, Table, bars,
-};
+use fairways_page::{Bar, BarGroup, Block, Cell, Column, Fact, Part, Section, Table, bars};
 use serde::Deserialize;
 
 use super::policies::against_stock;
@@ -112,7 +110,7 @@ pub(super) fn section(results: &RunResults) -> Section {
         interrupted.then(|| "The run was interrupted: what did not run is missing.".into());
     Section {
         heading: format!("A run under {policy}"),
-        kind: "fairways run".into(),
+        kind: "fairways-lab run".into(),
         headline,
         warnings: warnings.into_iter().collect(),
         facts: vec![

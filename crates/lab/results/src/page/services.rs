@@ -1,6 +1,6 @@
 //! How services answered.
 
-use fairways_experiments::report::{Cell, Column, Table};
+use fairways_page::{Cell, Column, Table};
 use serde::Deserialize;
 
 /// The results of a service; docs/chip.md describes them.

@@ -1,7 +1,7 @@
 //! The JSON of `simulate --json` and `optimum --json`.
 
 use fairways_core::{WayMask, Ways};
-use fairways_experiments::report::{
+use fairways_page::{
     Bar, BarGroup, Block, Cell, Column, Fact, Figure, Part, Section, Strip, Table, bars, letter,
     strips,
 };
@@ -56,9 +56,9 @@ pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
             }),
         dynamic,
     ) {
-        (true, _) => "fairways optimum",
-        (_, true) => "fairways simulate --dynamic",
-        _ => "fairways simulate",
+        (true, _) => "fairways-lab optimum",
+        (_, true) => "fairways-lab simulate --dynamic",
+        _ => "fairways-lab simulate",
     };
     let over_time = if *dynamic { ", over time" } else { "" };
     let heading = match &mixes[..] {

@@ -7,15 +7,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairways_core::{AppId, Counter, Counters, Event, Levers, Partition, Time, WayMask, Ways};
-use fairways_host::machine::Host;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{read, shown};
+use fairways_core::{AppId, Counter, Counters, Event, Levers, Partition, WayMask, Ways};
+use fairways_daemon::{InventedCounters, Inventor};
 use fairways_perf::{Source, Target};
-use fairways_profiles::{ProfiledProgram, ProgramCatalog, divide};
+use fairways_profiles::{ProfiledProgram, ProgramCatalog, divide, embedded_programs, read_table};
 use parking_lot::Mutex;
 use tracing::warn;
 
-use crate::observer::HostObserver;
-pub(super) use turns::ByTurns;
+use turns::ByTurns;
+
+/// `profiles` as a source of counters: of the embedded synthetic programs, or `profiles:FILE`.
+pub const PROFILES: Inventor = Inventor { word: "profiles", make: invented };
+
+fn invented(text: &str, schedules: bool) -> Result<InventedCounters, BadInput> {
+    let programs = programs(text)?;
+    if schedules {
+        return Ok(InventedCounters {
+            source: Box::new(ByTurns::new(programs)),
+            follow: Box::new(|_, _| ()),
+        });
+    }
+    let counters = Profiled::new(programs);
+    let follower = counters.clone();
+    let follow = move |domain, event: &Event| follower.event(domain, event);
+    Ok(InventedCounters { source: Box::new(counters), follow: Box::new(follow) })
+}
+
+/// The profiles of a file; the embedded ones without it.
+fn programs(text: &str) -> Result<ProgramCatalog, BadInput> {
+    let Some((_, file)) = text.split_once(':') else { return Ok(embedded_programs().clone()) };
+    let bytes = read(file.as_ref())?;
+    let table = read_table(&bytes, &shown(file.as_ref()));
+    Ok(ProgramCatalog::new(table.map_err(|why| BadInput(why.to_string()))?, Vec::new()))
+}
 
 /// Core cycles per second of a running program.
 const HZ: f64 = 2e9;
@@ -24,7 +50,7 @@ const HZ: f64 = 2e9;
 /// all the time, at 2 GHz, alone or beside the others that the plan lets into its ways (the
 /// occupancy sweep of [`divide`]).
 #[derive(Clone)]
-pub(super) struct Profiled(Arc<Mutex<Shared>>);
+struct Profiled(Arc<Mutex<Shared>>);
 
 struct Shared {
     programs: ProgramCatalog,
@@ -70,7 +96,7 @@ impl Default for PerSecond {
 }
 
 impl Profiled {
-    pub(super) fn new(programs: ProgramCatalog) -> Self {
+    fn new(programs: ProgramCatalog) -> Self {
         Self(Arc::new(Mutex::new(Shared {
             programs,
             apps: BTreeMap::new(),
@@ -120,10 +146,9 @@ impl Profiled {
             shared.share(domain, Instant::now());
         }
     }
-}
 
-impl HostObserver for Profiled {
-    fn event(&mut self, _: &Host, domain: u32, _: Time, event: &Event) {
+    /// Takes in an event of a domain.
+    fn event(&self, domain: u32, event: &Event) {
         match event {
             Event::Machine(Levers { llc, .. }) => self.domain(domain, llc.ways),
             Event::Started { app, .. } => self.started(domain, *app),
@@ -249,8 +274,6 @@ impl Source for Profiled {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use fairways_profiles::embedded_programs;
 
     use super::*;
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -25,7 +24,7 @@ shift 2
 exec "$@"
 "#;
 
-/// A running `fairways emulate`, whose time stands still except when [`Emulated::control`] advances
+/// A running `fairways-lab emulate`, whose time stands still except when [`Emulated::control`] advances
 /// it.
 pub(crate) struct Emulated {
     process: Child,
@@ -46,7 +45,7 @@ impl Emulated {
     pub(crate) fn of(platform: &str, programs: &str, options: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("resctrl")).unwrap();
-        let mut command = Command::new(cargo_bin("fairways"));
+        let mut command = Command::new(fairways_doors::fairways_lab());
         command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
         command
             .args(["--clock", "lockstep", "--quiet", "--platform", platform])
@@ -92,9 +91,9 @@ impl Emulated {
         std::fs::write(self.root().join(file), text).unwrap();
     }
 
-    /// Runs `fairways emulated DIR` with these words, and returns its output.
+    /// Runs `fairways-lab emulated DIR` with these words, and returns its output.
     pub(crate) fn control(&self, words: &[&str]) -> String {
-        let output = Command::new(cargo_bin("fairways"))
+        let output = Command::new(fairways_doors::fairways_lab())
             .arg("emulated")
             .arg(self.root())
             .args(words)

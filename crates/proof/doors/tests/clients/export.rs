@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assert_cmd::cargo::cargo_bin;
 use fairways_testing::needs::Need;
 
 use crate::emulated::Emulated;
@@ -37,7 +36,7 @@ fn export(flags: &[&str]) -> String {
 
 /// The export of a plan that a command printed.
 pub(crate) fn export_of(plan: &serde_json::Value, flags: &[&str]) -> String {
-    let mut process = Command::new(cargo_bin("fairways"))
+    let mut process = Command::new(fairways_doors::fairways())
         .arg("export")
         .args(flags)
         .stdin(Stdio::piped())

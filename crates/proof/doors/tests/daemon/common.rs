@@ -20,7 +20,7 @@ pub(crate) fn can(programs: &[&'static str]) -> bool {
 }
 
 pub(crate) fn this() -> PathBuf {
-    assert_cmd::cargo::cargo_bin("fairways")
+    fairways_doors::fairways()
 }
 
 /// An emulator in a process of its own.
@@ -53,7 +53,7 @@ impl Machine {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("resctrl");
         fs::create_dir(&root).unwrap();
-        let mut child = Command::new(this())
+        let mut child = Command::new(fairways_doors::fairways_lab())
             .args(["emulate", "--json", "--clock", clock, "--programs", programs])
             .args(unless(more, ["--time-scale", "0.1"]))
             .args(unless(more, ["--machine", "chip:xeon-d:cores=4:sets=1024"]))

@@ -135,7 +135,7 @@ fn only_a_daemon_goes_on_behind_a_journal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     fs::write(&path, "{\"schema\":1").unwrap();
-    let mut command = Command::new(this());
+    let mut command = Command::new(fairways_doors::fairways_lab());
     command.args(["run", "--machine", "model", "--duration", "1s", "--journal"]).arg(&path);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     end(&mut child);

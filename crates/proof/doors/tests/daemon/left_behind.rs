@@ -30,7 +30,9 @@ fn managing(machine: &Machine) -> Daemon<'_> {
 }
 
 fn emulated(machine: &Machine, asked: &[&str]) {
-    printed(Command::new(this()).arg("emulated").arg(&machine.root).args(asked));
+    printed(
+        Command::new(fairways_doors::fairways_lab()).arg("emulated").arg(&machine.root).args(asked),
+    );
 }
 
 fn restore(machine: &Machine) -> (Option<i32>, String) {

@@ -108,7 +108,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     systemd.wait_for("READY=1");
     eventually("it has its ways", || daemon.status()["programs"][0]["mask"].is_string());
     let emulated = |asked: &[&str]| {
-        let mut command = Command::new(this());
+        let mut command = Command::new(fairways_doors::fairways_lab());
         command.arg("emulated").arg(&machine.root).arg("--json").args(asked);
         serde_json::from_str::<Value>(&printed(&mut command)).unwrap()
     };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::common::{Machine, can, eventually, printed, this};
+use super::common::{Machine, can, eventually, printed};
 use super::running::{Daemon, command, configure};
 
 const PROGRAMS: [&str; 2] = ["mlr:500K", "lookbusy"];
@@ -60,7 +60,7 @@ fn configured(machine: &Machine, script: &str) -> tempfile::TempDir {
 }
 
 fn emulated(machine: &Machine, asked: &[&str]) -> Value {
-    let mut command = Command::new(this());
+    let mut command = Command::new(fairways_doors::fairways_lab());
     command.arg("emulated").arg(&machine.root).args(asked).arg("--json");
     serde_json::from_str(&printed(&mut command)).unwrap()
 }

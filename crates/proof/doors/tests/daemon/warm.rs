@@ -56,7 +56,12 @@ fn journal(mix: &MixOnChip, seconds: u64, flags: &[&str]) -> (Machine, String) {
     let machine = Machine::with(&mix.texts.join(","), more.as_flattened());
     if seconds > 0 {
         let advance = ["advance", &format!("{seconds}s")];
-        printed(Command::new(this()).arg("emulated").arg(&machine.root).args(advance));
+        printed(
+            Command::new(fairways_doors::fairways_lab())
+                .arg("emulated")
+                .arg(&machine.root)
+                .args(advance),
+        );
     }
     let path = machine.at("journal").to_str().unwrap().to_owned();
     let mut command = Command::new(this());

@@ -7,8 +7,9 @@ use std::str::Chars;
 use super::named::TEMPORARY;
 
 /// Programs, and builtins of the shell.
-const ALLOWED: [&str; 23] = [
+const ALLOWED: [&str; 24] = [
     "fairways",
+    "fairways-lab",
     "fusermount3",
     ":",
     "[",

@@ -109,9 +109,8 @@ fn commands_in_running_text_are_understood() {
     let (mut wrong, mut count) = (Vec::new(), 0);
     for page in pages() {
         for command in words::said(&page) {
-            let verb = command.strip_prefix("fairways ").and_then(|rest| rest.split(' ').next());
             count += 1;
-            let why = match verb {
+            let why = match words::door_of(&command) {
                 Some(_) => helps.misses(&command),
                 None => words::cargo_misses(&command),
             };

@@ -51,7 +51,7 @@ pub(crate) enum Like {
 }
 
 /// Texts that stand for something else on every page.
-pub(crate) const EVERYWHERE: [(&str, &str); 1] = [("cargo run -- ", "fairways ")];
+pub(crate) const EVERYWHERE: [(&str, &str); 1] = [("cargo lab ", "fairways-lab ")];
 
 /// Where pages put things; each has its own, `$PAGE`.
 pub(crate) const TEMPORARY: &str = "/tmp/";
@@ -76,7 +76,8 @@ const EMULATOR: [Need; 3] = [Need::Root, Need::Fuse, Need::Program("unshare")];
 
 const WORKSPACE: &str = "the whole test suite, of which this test is a part";
 const NO_HOST: &str = "what `doctor` says of a machine without resctrl ends with another code";
-const PACKAGES: &str = "crates/server/fairways/tests/packages makes and installs the packages, in a container of its own";
+const PACKAGES: &str =
+    "crates/proof/doors/tests/packages makes and installs the packages, in a container of its own";
 const CLUSTER: &str = "it needs a registry and a cluster; crates/server/fairways/tests/kubernetes has the files judged";
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
 const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
@@ -85,7 +86,7 @@ const WHEEL: &str =
     "crates/lab/python/tests/wheel builds the wheel, and installs it into an environment";
 const FOREVER: &str = "it runs until it is stopped";
 const MINUTES: &str =
-    "seconds to minutes; crates/server/fairways/tests/paper*.rs run them with --quick";
+    "seconds to minutes; crates/lab/fairways-lab/tests/paper*.rs run them with --quick";
 
 const SLOW: &str = "it takes half a minute; on a smaller scale of time it is the same command";
 const TENTH: Instead = With(&[("--time-scale 0.1", "--time-scale 0.002")]);
@@ -140,26 +141,26 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/metrics.md",
         "curl",
         Nothing,
-        "it asks a daemon that runs; crates/server/fairways/tests/metrics/values.rs has one, and promtool judge it",
+        "it asks a daemon that runs; crates/proof/doors/tests/metrics/values.rs has one, and promtool judge it",
     ),
     named(
         "docs/report.md",
-        "fairways simulate --dynamic",
+        "fairways-lab simulate --dynamic",
         With(&[("--dynamic", "--dynamic --mix lbm,svm-train")]),
         "of twelve mixes it takes a minute in a build for tests",
     ),
     named(
         "docs/report.md",
-        "fairways paper lfoc",
-        Run("fairways optimum --mix lbm,svm-train --json > lfoc.json"),
-        "a minute in a build for tests; crates/server/fairways/tests/report shows a paper's claims",
+        "fairways-lab paper lfoc",
+        Run("fairways-lab optimum --mix lbm,svm-train --json > lfoc.json"),
+        "a minute in a build for tests; crates/lab/fairways-lab/tests/report shows a paper's claims",
     ),
     named("docs/daemon.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
         "docs/daemon.md",
         "mount -t resctrl",
         Run(
-            "mkdir here && { fairways emulate --quiet --machine chip:xeon-e5 --programs lookbusy $PAGE/here & } && \
+            "mkdir here && { fairways-lab emulate --quiet --machine chip:xeon-e5 --programs lookbusy $PAGE/here & } && \
              until [ -e here/schemata ]; do sleep 0.1; done",
         ),
         "an emulator's mount stands for the kernel's",
@@ -198,13 +199,13 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/trial.md",
         "fairways trial --program",
         Nothing,
-        "it takes ten minutes on a host; crates/server/fairways/tests/daemon/tried.rs has one on the emulator",
+        "it takes ten minutes on a host; crates/proof/doors/tests/daemon/tried.rs has one on the emulator",
     ),
     named(
         "docs/emulator.md",
-        "fairways emulate --machine",
+        "fairways-lab emulate --machine",
         Run(
-            "fairways emulate --machine chip:xeon-e5 --programs mlr:8M,mload:60M,lookbusy $PAGE/resctrl & \
+            "fairways-lab emulate --machine chip:xeon-e5 --programs mlr:8M,mload:60M,lookbusy $PAGE/resctrl & \
              until [ -e $PAGE/resctrl/schemata ]; do sleep 0.1; done",
         ),
         "the page has it in a terminal of its own",
@@ -213,7 +214,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/top.md",
         "fairways top",
         Nothing,
-        "it takes the whole terminal; crates/server/fairways/tests/top has it on one",
+        "it takes the whole terminal; crates/proof/doors/tests/top has it on one",
     ),
     named("docs/scheduling.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
@@ -234,7 +235,7 @@ pub(crate) const NAMED: &[Named] = &[
         ),
         FOREVER,
     ),
-    named("docs/paper.md", "fairways paper", Nothing, MINUTES),
+    named("docs/paper.md", "fairways-lab paper", Nothing, MINUTES),
     named(
         "docs/own-policy.md",
         "cargo run -p fairways-policy",
@@ -274,13 +275,18 @@ pub(crate) const NAMED: &[Named] = &[
         Nothing,
         "two minutes; crates/lab/experiments/tests/lfoc_online.rs holds it on fewer mixes",
     ),
-    named("docs/chip.md", "fairways simulate --machine chip:xeon-e5 --programs mlr", LARGE, SLOW),
-    named("docs/chip.md", "fairways run --machine chip:xeon-e5", LARGE, SLOW),
-    named("docs/chip.md", "fairways run --machine chip:t1", TENTH, SLOW),
-    named("docs/chip.md", "fairways simulate --machine chip:t1-single", TENTH, SLOW),
     named(
         "docs/chip.md",
-        "fairways simulate --machine chip:xeon-e5 --time-scale 0.1 --policies stock,static,dcat \\\n    \
+        "fairways-lab simulate --machine chip:xeon-e5 --programs mlr",
+        LARGE,
+        SLOW,
+    ),
+    named("docs/chip.md", "fairways-lab run --machine chip:xeon-e5", LARGE, SLOW),
+    named("docs/chip.md", "fairways-lab run --machine chip:t1", TENTH, SLOW),
+    named("docs/chip.md", "fairways-lab simulate --machine chip:t1-single", TENTH, SLOW),
+    named(
+        "docs/chip.md",
+        "fairways-lab simulate --machine chip:xeon-e5 --time-scale 0.1 --policies stock,static,dcat \\\n    \
          --programs 'live:overlap",
         With(&[
             ("--time-scale 0.1", "--time-scale 0.001"),
@@ -290,20 +296,20 @@ pub(crate) const NAMED: &[Named] = &[
         ]),
         "crates/lab/experiments/tests/real_redis.rs has a server with all its records, and compares",
     ),
-    named("docs/chip.md", "fairways simulate --machine chip:xeon-e5 --time-scale", LARGE, SLOW),
-    named("docs/policies/casc.md", "fairways run --machine chip:t1", TENTH, SLOW),
-    named("docs/policies/cache-fair.md", "fairways simulate --machine chip:t1", TENTH, SLOW),
+    named("docs/chip.md", "fairways-lab simulate --machine chip:xeon-e5 --time-scale", LARGE, SLOW),
+    named("docs/policies/casc.md", "fairways-lab run --machine chip:t1", TENTH, SLOW),
+    named("docs/policies/cache-fair.md", "fairways-lab simulate --machine chip:t1", TENTH, SLOW),
     named(
         "docs/policies/locpart.md",
-        "fairways run --machine",
+        "fairways-lab run --machine",
         With(&[("--time-scale 0.1", "--time-scale 0.0002")]),
         SLOW,
     ),
-    named("docs/policies/locpart.md", "fairways simulate --machine", LARGE, SLOW),
+    named("docs/policies/locpart.md", "fairways-lab simulate --machine", LARGE, SLOW),
     named("docs/profile.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
     named("docs/streams.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
-    named("docs/streams.md", "fairways simulate --machine", TWENTIETH, SLOW),
-    named("docs/traces.md", "fairways simulate --machine", TWENTIETH, SLOW),
+    named("docs/streams.md", "fairways-lab simulate --machine", TWENTIETH, SLOW),
+    named("docs/traces.md", "fairways-lab simulate --machine", TWENTIETH, SLOW),
 ];
 
 /// The files that the reader has.

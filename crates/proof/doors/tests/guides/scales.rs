@@ -96,7 +96,7 @@ fn short(command: &str) -> Option<Vec<String>> {
 }
 
 fn warning(line: &[String]) -> Option<String> {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
+    let mut command = Command::new(fairways_doors::fairways_lab());
     let output = command.args(line).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     // `blame` finds no window in so short a run.
@@ -132,13 +132,13 @@ fn a_scale_that_is_too_small_is_found_wherever_a_page_has_it() {
     let chip = "--machine chip:xeon-d --programs mlr:1M";
     for (scale, few) in [("0.02", 0), ("0.0125", 1)] {
         let command =
-            format!("fairways simulate {chip} --policies stock,dcat --time-scale {scale}");
+            format!("fairways-lab simulate {chip} --policies stock,dcat --time-scale {scale}");
         assert_eq!(warned(&format!("```sh\n{command} \\\n    --duration 1s\n```\n")), (few, 1));
         assert_eq!(warned(&format!("```console\n$ {command}\nx\n```\n")), (few, 1));
         assert_eq!(warned(&format!("It is `{}`.\n", command.replace(' ', "\n"))), (few, 1));
         let recorded = command.replace("mlr:1M", "stream:none,mlr:1M");
         assert_eq!(warned(&format!("```sh\n{recorded}\n```\n")), (few, 1));
-        let command = format!("fairways emulate {chip} --time-scale {scale} $here/resctrl &");
+        let command = format!("fairways-lab emulate {chip} --time-scale {scale} $here/resctrl &");
         let page = format!("```sh\n{command}\ncat << END\npolicy = \"dcat\"\nEND\n```\n");
         assert_eq!(warned(&page), (few, 1));
         assert_eq!(warned(&page.replace("dcat", "stock")), (0, 1));

@@ -51,7 +51,10 @@ fn run_by(
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
     fs::create_dir(at.join("bin")).unwrap();
-    symlink(assert_cmd::cargo::cargo_bin("fairways"), at.join("bin/fairways")).unwrap();
+    for door in [fairways_doors::fairways(), fairways_doors::fairways_lab()] {
+        let name = door.file_name().unwrap().to_owned();
+        symlink(door, at.join("bin").join(name)).unwrap();
+    }
     fs::write(at.join("bin/script"), script(page, &blocks, &at)).unwrap();
     let status = execute(&at, root);
     let printed =

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::page::{Page, commands, project};
 
-/// The texts in backquotes or in blocks of a page that begin with `fairways` or `cargo`.
+/// The texts in backquotes or in blocks of a page that begin with a door's name or `cargo`.
 pub(crate) fn said(page: &Page) -> Vec<String> {
     let mut said = Vec::new();
     for block in page.blocks.iter().filter(|block| block.language == "sh") {
@@ -17,19 +17,25 @@ pub(crate) fn said(page: &Page) -> Vec<String> {
     let said = said.map(|command| command.split_whitespace().collect::<Vec<_>>().join(" "));
     let said = said.map(|command| command.strip_prefix("sudo ").unwrap_or(&command).to_owned());
     // A newcomer has not installed it.
-    let said = said.map(|command| command.replace("cargo run -- ", "fairways "));
-    said.filter(|command| command.starts_with("fairways ") || command.contains("cargo ")).collect()
+    let said = said.map(|command| command.replace("cargo lab ", "fairways-lab "));
+    said.filter(|command| door_of(command).is_some() || command.contains("cargo ")).collect()
 }
 
-/// What `fairways VERBS --help` prints, asked once.
+/// The program that a command begins with, if it is a door.
+pub(crate) fn door_of(command: &str) -> Option<&'static str> {
+    let name = command.split(' ').next()?;
+    ["fairways", "fairways-lab"].into_iter().find(|door| *door == name)
+}
+
+/// What `DOOR VERBS --help` prints, asked once.
 #[derive(Default)]
 pub(crate) struct Helps(BTreeMap<String, Option<String>>);
 
 impl Helps {
     fn of(&mut self, verbs: &[&str]) -> Option<String> {
         let asked = self.0.entry(verbs.join(" ")).or_insert_with(|| {
-            let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
-            let output = command.args(verbs).arg("--help").output().unwrap();
+            let mut command = Command::new(fairways_doors::bin().join(verbs[0]));
+            let output = command.args(&verbs[1..]).arg("--help").output().unwrap();
             output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
         });
         asked.clone()
@@ -43,19 +49,20 @@ impl Helps {
         listed.lines().any(|line| line.split_whitespace().next() == Some(verb))
     }
 
-    /// Why `fairways COMMAND` would not be accepted, if so.
+    /// Why a command of a door would not be accepted, if so.
     pub(crate) fn misses(&mut self, command: &str) -> Option<String> {
         let command = command.split(" # ").next().unwrap_or_default();
         let words = shell_words::split(command).unwrap_or_default();
-        let mut words = words.iter().map(String::as_str).skip(1).take_while(|word| !ends(word));
+        let mut words = words.iter().map(String::as_str).take_while(|word| !ends(word));
+        let door = words.next()?;
         let verb = words.next()?;
         if verb.starts_with('-') {
-            let help = self.of(&[]).unwrap_or_default();
+            let help = self.of(&[door]).unwrap_or_default();
             let listed = help.split(|of: char| of.is_whitespace() || of == ',');
             return (!listed.into_iter().any(|word| word == verb)).then(|| format!("no {verb}"));
         }
-        let mut verbs = vec![verb];
-        if !self.has(&[], verb) {
+        let mut verbs = vec![door, verb];
+        if !self.has(&[door], verb) {
             return Some(format!("no verb {verb:?}"));
         }
         for word in words {
@@ -113,16 +120,19 @@ fn missing_commands_are_found() {
     for there in [
         "fairways --version",
         "fairways run --dry-run --program a=b",
-        "fairways emulated DIR cpu 1 off --json | x --y",
+        "fairways-lab run --machine model",
+        "fairways-lab emulated DIR cpu 1 off --json | x --y",
     ] {
         assert_eq!(helps.misses(there), None, "{there}");
     }
     for wrong in [
         "fairways walk",
+        "fairways simulate",
+        "fairways-lab doctor",
         "fairways --versions",
         "fairways run --dry",
         "fairways config check --dry-run",
-        "fairways emulated DIR advance 1s --until",
+        "fairways-lab emulated DIR advance 1s --until",
     ] {
         assert!(helps.misses(wrong).is_some(), "{wrong}");
     }

@@ -45,7 +45,7 @@ fn busy(mut child: Child) -> Duration {
 
 /// A journal of 60,000 programs that start, each followed by events and actions about it.
 fn starts(path: &Path, name: impl Fn(u32) -> String, then: impl Fn(u32) -> String) {
-    let run = fs::read_to_string("tests/data/run.journal").unwrap();
+    let run = fs::read_to_string("../../base/record/tests/data/run.journal").unwrap();
     let mut text: String = run.lines().take(2).map(|line| format!("{line}\n")).collect();
     let wish = r#"{"baseline_ways":null,"best_effort":false,"objective":null}"#;
     for app in 0..60_000 {
@@ -178,7 +178,7 @@ fn what_a_socket_answers_does_nothing_to_a_terminal() {
 fn a_journals_text_does_nothing_to_a_terminal_or_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    let run = fs::read_to_string("tests/data/run.journal").unwrap();
+    let run = fs::read_to_string("../../base/record/tests/data/run.journal").unwrap();
     let quoted = serde_json::to_string(EVIL).unwrap();
     let text =
         run.replace("\"triad\"", &quoted).replace("no profile;", &quoted[1..quoted.len() - 1]);

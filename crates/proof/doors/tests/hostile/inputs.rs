@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::common::this;
-
 /// What a command may take that refuses its input.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a command that must refuse its input: exit code 2, one line, and no file.
 fn refuses(folder: &Path, words: &[&str], expected: &str) {
-    let mut command = Command::new(this());
+    let mut command = Command::new(fairways_doors::fairways_lab());
     command.current_dir(folder).args(words).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
@@ -60,7 +58,11 @@ fn a_stream_that_claims_what_it_does_not_have_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t.champsimtrace"), trace()).unwrap();
     let record = ["record", "-q", "-o", "s.stream", "trace:t.champsimtrace"];
-    let recorded = Command::new(this()).current_dir(folder.path()).args(record).status().unwrap();
+    let recorded = Command::new(fairways_doors::fairways_lab())
+        .current_dir(folder.path())
+        .args(record)
+        .status()
+        .unwrap();
     assert!(recorded.success());
     let good = fs::read(folder.path().join("s.stream")).unwrap();
     let totals = "\"totals\":{\"instructions\":";

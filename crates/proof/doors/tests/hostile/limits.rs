@@ -39,7 +39,12 @@ fn fewer_classes_than_the_kernel_counts_are_planned_for() {
     let tasks: Vec<i32> = machine.pids.values().copied().collect();
     let before = machine.snapshot(&tasks);
     let fault = |asked: &[&str]| {
-        printed(Command::new(this()).arg("emulated").arg(&machine.root).args(asked));
+        printed(
+            Command::new(fairways_doors::fairways_lab())
+                .arg("emulated")
+                .arg(&machine.root)
+                .args(asked),
+        );
     };
     fault(&["fault", "mkdir:/fairways.2=ENOSPC"]);
     configured(&machine, "policy = \"equal\"");

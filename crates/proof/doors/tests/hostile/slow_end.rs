@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::common::{Machine, can, eventually, printed, this};
+use super::common::{Machine, can, eventually, printed};
 use super::running::{Daemon, command, configure};
 
 /// `TimeoutStopSec` of the unit.
@@ -54,7 +54,7 @@ fn systemd_waits_until_all_is_put_back() {
         status["domains"][0]["clusters"].as_array().is_some_and(|of| of.len() == 3)
     });
     let emulated = |asked: &[&str]| {
-        let mut command = Command::new(this());
+        let mut command = Command::new(fairways_doors::fairways_lab());
         command.arg("emulated").arg(&machine.root).arg("--json").args(asked);
         serde_json::from_str::<Value>(&printed(&mut command)).unwrap()
     };

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use fairways_testing::needs::{Need, has};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::common::{end, eventually, this};
+use super::common::{end, eventually};
 
 /// The processes that sleep for this duration, a number that only this test uses.
 fn asleep(seconds: u32) -> Vec<u32> {
@@ -33,7 +33,7 @@ fn script(seconds: u32) -> String {
 /// ignores it.
 fn start(folder: &Path, words: &[&str]) -> Child {
     let mut command = Command::new("env");
-    command.arg("--default-signal=HUP").arg(this());
+    command.arg("--default-signal=HUP").arg(fairways_doors::fairways_lab());
     command.current_dir(folder).args(words).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

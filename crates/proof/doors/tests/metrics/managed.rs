@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::common::{Machine, eventually, printed, this};
+use super::common::{Machine, eventually, printed};
 use super::page::{Page, get};
 use super::running::{Daemon, command};
 
@@ -60,7 +60,12 @@ pub(crate) fn signal(machine: &Machine, signal: Signal) {
 
 /// Makes the emulator fail in this way from now on.
 pub(crate) fn fault(machine: &Machine, fault: &str) {
-    printed(Command::new(this()).arg("emulated").arg(&machine.root).args(["fault", fault]));
+    printed(
+        Command::new(fairways_doors::fairways_lab())
+            .arg("emulated")
+            .arg(&machine.root)
+            .args(["fault", fault]),
+    );
 }
 
 /// Waits until the page fulfils a condition, and stops the machine's time; returns what `status`

@@ -146,7 +146,7 @@ fn metrics_agree_with_status_and_the_journal() {
 /// The series with the output of `fairways --version`: `fairways 0.1.0 (HASH DATE)`, or without a
 /// commit.
 fn build_info() -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_fairways")).arg("--version").output().unwrap();
+    let output = Command::new(fairways_doors::fairways()).arg("--version").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     let words: Vec<&str> =
         version.split([' ', '(', ')', '\n']).filter(|word| !word.is_empty()).collect();

@@ -74,12 +74,12 @@ impl Story {
 /// The daemon without debug information, which is four fifths of it: the guest unpacks it into
 /// memory.
 fn stripped(folder: &Path) -> std::path::PathBuf {
-    let whole = Path::new(env!("CARGO_BIN_EXE_fairways"));
+    let whole = fairways_doors::fairways();
     let stripped = folder.join("fairways");
     let mut strip = Command::new("strip");
-    match strip.arg("--strip-debug").arg(whole).arg("-o").arg(&stripped).status() {
+    match strip.arg("--strip-debug").arg(&whole).arg("-o").arg(&stripped).status() {
         Ok(status) if status.success() => stripped,
-        _ => whole.to_owned(),
+        _ => whole,
     }
 }
 

@@ -174,7 +174,7 @@ impl Machine {
     /// Mounts the emulator in place of resctrl, with two programs of one process each.
     pub(crate) fn emulate(&self) {
         self.run(
-            "systemd-run --quiet --unit=emulator fairways emulate --machine chip:xeon-d:cores=4:sets=1024 \
+            "systemd-run --quiet --unit=emulator fairways-lab emulate --machine chip:xeon-d:cores=4:sets=1024 \
              --time-scale 0.1 --programs mlr:500K,lookbusy /sys/fs/resctrl",
         );
         self.eventually("test -e /sys/fs/resctrl/schemata");
@@ -325,7 +325,7 @@ fn stripped() -> &'static Path {
     MADE.get_or_init(|| {
         let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fairways");
         let mut strip = Command::new("strip");
-        strip.arg("-o").arg(&to).arg(assert_cmd::cargo::cargo_bin("fairways"));
+        strip.arg("-o").arg(&to).arg(fairways_doors::fairways());
         assert!(strip.status().unwrap().success());
         to
     })

@@ -234,7 +234,7 @@ fn the_installed_configuration_is_right() {
     let show = |text: &str| {
         let path = folder.path().join("fairways.toml");
         fs::write(&path, text).unwrap();
-        let fairways = assert_cmd::cargo::cargo_bin("fairways");
+        let fairways = fairways_doors::fairways();
         let output = Command::new(fairways).args(["config", "show"]).arg(path).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()

@@ -17,7 +17,7 @@ fn git(at: &Path, args: &[&str]) -> Option<String> {
 /// this workspace.
 #[test]
 fn the_version_names_the_commit() {
-    let fairways = assert_cmd::cargo::cargo_bin("fairways");
+    let fairways = fairways_doors::fairways();
     let output = Command::new(fairways).arg("--version").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     let number = concat!("fairways ", env!("CARGO_PKG_VERSION"));

@@ -78,7 +78,10 @@ impl Place {
 
     /// A `fairways` command with this verb and the flags for this folder.
     pub(crate) fn fairways(&self, verb: &str, flags: &[&str]) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
+        let mut command = Command::new(match flags.contains(&"--machine") {
+            true => fairways_doors::fairways_lab(),
+            false => fairways_doors::fairways(),
+        });
         command.arg(verb).stdin(Stdio::null());
         match verb {
             "run" if !flags.contains(&"--machine") => {

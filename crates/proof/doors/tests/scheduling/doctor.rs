@@ -9,7 +9,7 @@ use super::daemon::scheduler;
 
 #[test]
 fn doctor_says_by_what_threads_take_turns() {
-    let mut doctor = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
+    let mut doctor = Command::new(fairways_doors::fairways());
     let output = doctor.args(["doctor", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = report["findings"].as_array().unwrap();

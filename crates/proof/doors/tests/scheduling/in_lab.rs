@@ -101,12 +101,11 @@ fn run(
     let lab = required(name, Kernel::Sid)?;
     fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
-    let (program, daemon) =
-        (std::env::current_exe().unwrap(), assert_cmd::cargo::cargo_bin("fairways"));
+    let (program, daemon) = (std::env::current_exe().unwrap(), fairways_doors::fairways());
     let jobs: String = tests.iter().map(Inner::job).collect();
     let job = format!(
         "export {MADE}=/chips\n\
-         export CARGO_BIN_EXE_fairways=/bin/first FAIRWAYS_REQUIRE_SYSTEM=1 RUST_BACKTRACE=1\n\
+         export CARGO_BIN_EXE_server-door=/bin/first FAIRWAYS_REQUIRE_SYSTEM=1 RUST_BACKTRACE=1\n\
          printf '#!/bin/sh\\nrenice -n -20 -p $$ > /dev/null\\nexec /usr/bin/fairways \"$@\"\\n' > /bin/first\n\
          chmod +x /bin/first\n\
          failed=0\n\

@@ -6,7 +6,8 @@ use rustix::process::Signal;
 
 use super::terminal::Terminal;
 
-const JOURNAL: [&str; 4] = ["--journal", "tests/data/run.journal", "--speed", "0.001"];
+const JOURNAL: [&str; 4] =
+    ["--journal", "../../base/record/tests/data/run.journal", "--speed", "0.001"];
 
 /// A screen or two in a debug build take a tenth of this CPU time; a loop that spins reaches it.
 const LITTLE: Duration = Duration::from_secs(5);

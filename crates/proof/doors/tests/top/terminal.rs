@@ -65,7 +65,9 @@ impl Terminal {
         tcsetwinsize(&own, size(80, 24)).unwrap();
         let modes = tcgetattr(&own).unwrap().local_modes;
         let mut command = Command::new(session[0]);
-        command.args(&session[1..]).arg(this()).arg("top").args(flags);
+        let door =
+            if flags.contains(&"--machine") { fairways_doors::fairways_lab() } else { this() };
+        command.args(&session[1..]).arg(door).arg("top").args(flags);
         command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
         if no_color {
             command.env("NO_COLOR", "1");

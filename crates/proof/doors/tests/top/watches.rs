@@ -1,5 +1,6 @@
 //! Keys, sizes, colours, ends, and what `top` can watch.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -8,7 +9,7 @@ use super::common::{Machine, can, printed, this};
 use super::running::{Daemon, command, configure};
 use super::terminal::Terminal;
 
-const JOURNAL: [&str; 2] = ["--journal", "tests/data/run.journal"];
+const JOURNAL: [&str; 2] = ["--journal", "../../base/record/tests/data/run.journal"];
 
 #[test]
 fn keys_are_handled_and_the_terminal_is_given_back() {
@@ -99,7 +100,7 @@ fn a_machine_is_run_and_a_mistake_is_reported_first() {
     assert_eq!(terminal.end().0, Some(0));
     let wrong = Terminal::start(&["--machine", "model", "--mix", "nobody"], false);
     let (code, said) = wrong.end();
-    assert!(code == Some(2) && said.starts_with("fairways: --mix: expected one of"), "{said}");
+    assert!(code == Some(2) && said.starts_with("fairways-lab: --mix: expected one of"), "{said}");
 }
 
 #[test]
@@ -138,7 +139,12 @@ fn a_daemon_that_goes_and_comes_back_is_watched_on() {
     // Without a daemon, the emulator's own state shows which program has which ways, and what it
     // does.
     let root = machine.root.to_str().unwrap();
-    let once = printed(Command::new(this()).args(["top", "--once", "--emulated", root]));
+    let once = printed(Command::new(fairways_doors::fairways_lab()).args([
+        "top",
+        "--once",
+        "--emulated",
+        root,
+    ]));
     assert!(once.contains("mlr:500K") && once.contains("mload:60M"), "{once}");
     assert!(once.contains("12 ways") && once.contains("nothing was decided yet"), "{once}");
     terminal.press("q");
@@ -161,8 +167,8 @@ fn a_screen_is_printed_of_a_journal_at_a_time() {
 
 #[test]
 fn a_missing_terminal_and_wrong_flags_are_reported_in_one_line() {
-    let said = |flags: &[&str]| {
-        let mut command = Command::new(this());
+    let said_by = |door: PathBuf, flags: &[&str]| {
+        let mut command = Command::new(door);
         let output = command.arg("top").args(flags).stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(output.stdout.is_empty());
@@ -170,9 +176,12 @@ fn a_missing_terminal_and_wrong_flags_are_reported_in_one_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
         said
     };
+    let said = |flags: &[&str]| said_by(this(), flags);
+    let said_by_lab = |flags: &[&str]| said_by(fairways_doors::fairways_lab(), flags);
     let [journal, path] = JOURNAL;
     assert!(said(&[journal, path]).contains("expected a terminal; --once prints"));
-    assert!(said(&["--policy", "dcat"]).contains("--policy needs --machine"));
+    assert!(said_by_lab(&[]).contains("expected --machine MACHINE, --emulated DIR or --journal"));
+    assert!(said_by_lab(&["--policy", "dcat"]).contains("--policy needs --machine"));
     for flag in [
         ["--clos", "4"],
         ["--min-bits", "1"],
@@ -184,19 +193,17 @@ fn a_missing_terminal_and_wrong_flags_are_reported_in_one_line() {
         ["--pages", "4K"],
         ["--placement", "random"],
     ] {
-        let expected = format!("fairways: {} needs --machine\n", flag[0]);
-        assert_eq!(said(&[&flag[..], &["--once", journal, path]].concat()), expected);
+        let expected = format!("fairways-lab: {} needs --machine\n", flag[0]);
+        assert_eq!(said_by_lab(&[&flag[..], &["--once", journal, path]].concat()), expected);
     }
-    // `run` manages a host without it.
-    let output = Command::new(this()).args(["run", "--seed", "1"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let run = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(run, "fairways: --seed needs --machine: a host does not take it\n");
     let both = ["--bandwidth-mbps", "9000", "--bandwidth-model", "stalls", "--once", journal, path];
-    assert!(said(&both).contains("--bandwidth-mbps needs --machine"));
+    assert!(said_by_lab(&both).contains("--bandwidth-mbps needs --machine"));
+    assert!(said(&["--machine", "model"]).contains("fairways-lab top --machine"));
     assert!(said(&["--interval", "1ms"]).contains("--interval: expected 100ms to 60s"));
     assert!(said(&["--once", "--width", "0", journal, path]).contains("--width: expected"));
     assert!(said(&["--speed", "0", journal, path]).contains("--speed: expected a number"));
     assert!(said(&["--once", journal, "/nowhere"]).contains("/nowhere: can't read it"));
-    assert!(said(&["--once", "--emulated", "/nowhere"]).contains("no emulator listens there"));
+    assert!(
+        said_by_lab(&["--once", "--emulated", "/nowhere"]).contains("no emulator listens there")
+    );
 }

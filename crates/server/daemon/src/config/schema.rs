@@ -7,6 +7,7 @@ use std::time::Duration;
 use fairways_core::Objective;
 use fairways_latency::Spec;
 use fairways_programs::Selector;
+use fairways_record::journal::LARGEST_PART;
 use fairways_resctrl_client::Settings;
 use serde::{Deserialize, Serialize};
 
@@ -321,7 +322,7 @@ pub struct Journal {
 
 impl Default for Journal {
     fn default() -> Self {
-        Self { file: None, size: 256 << 20, parts: Some(16) }
+        Self { file: None, size: LARGEST_PART, parts: Some(16) }
     }
 }
 

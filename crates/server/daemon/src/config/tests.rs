@@ -58,7 +58,7 @@ memory_mbps = 102000
 kind = "sched_ext"
 quantum = "4ms"
 [counters]
-source = "profiles:/etc/fairways/profiles.csv"
+source = "none"
 descriptors = 4096
 windows = "polled"
 [clock]
@@ -108,10 +108,7 @@ latency = "redis:127.0.0.1:6379"
 #[test]
 fn every_key_is_read_and_shown_again() {
     let config = loaded(ALL, &[]).unwrap();
-    assert_eq!(
-        config.counters.source,
-        CounterSource::Profiles(Some("/etc/fairways/profiles.csv".into()))
-    );
+    assert_eq!(config.counters.source, CounterSource::None);
     let scheduler = config.scheduler;
     assert_eq!(scheduler.kind, SchedulerKind::SchedExt);
     assert_eq!(scheduler.quantum, Duration::from_millis(4));
@@ -182,7 +179,7 @@ fn every_mistake_is_reported_with_its_file_line_and_key() {
         ("[resctrl]\nconfine_others = -1", "resctrl.confine_others: expected a number from 1 on"),
         ("[resctrl]\nrotate = 1", "fairways.toml:2: resctrl.rotate: unknown field `rotate`"),
         ("[counters]\nsource = \"pcm\"", "counters.source: expected perf, none, emulator"),
-        ("[counters]\nsource = \"profiles:\"", "counters.source: expected perf, none, emulator"),
+        ("[counters]\nsource = \"profiles\"", "counters.source: expected perf, none, emulator"),
         ("[clock]\nsource = \"sun\"", "clock.source: expected real, emulator"),
         ("[log]\nlevel = \"loud\"", "log.level: unknown variant `loud`, expected one of `error`"),
         ("[journal]\nsize = \"0\"", "journal.size: expected a size such as 500K"),

@@ -14,6 +14,8 @@ use fairways_latency::Spec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::invented::inventor_of;
+
 /// Where counters come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CounterSource {
@@ -24,8 +26,8 @@ pub enum CounterSource {
     None,
     /// An emulator, by its control socket; by default that of the emulator at `resctrl.root`.
     Emulator(Option<PathBuf>),
-    /// Rates that were measured before, as CSV (docs/profiles.md); by default the embedded ones.
-    Profiles(Option<PathBuf>),
+    /// Counters that a test invents, as it says.
+    Invented(String),
 }
 
 impl FromStr for CounterSource {
@@ -39,14 +41,8 @@ impl FromStr for CounterSource {
             (_, Some(("emulator", socket))) if !socket.is_empty() => {
                 Ok(Self::Emulator(Some(socket.into())))
             }
-            ("profiles", _) => Ok(Self::Profiles(None)),
-            (_, Some(("profiles", file))) if !file.is_empty() => {
-                Ok(Self::Profiles(Some(file.into())))
-            }
-            _ => {
-                let expected = "perf, none, emulator, emulator:SOCKET, profiles or profiles:FILE";
-                Err(format!("expected {expected}, found {text:?}"))
-            }
+            _ if inventor_of(text).is_some() => Ok(Self::Invented(text.to_owned())),
+            _ => Err(format!("expected perf, none, emulator or emulator:SOCKET, found {text:?}")),
         }
     }
 }
@@ -58,8 +54,7 @@ impl fmt::Display for CounterSource {
             Self::None => f.write_str("none"),
             Self::Emulator(None) => f.write_str("emulator"),
             Self::Emulator(Some(socket)) => write!(f, "emulator:{}", socket.display()),
-            Self::Profiles(None) => f.write_str("profiles"),
-            Self::Profiles(Some(file)) => write!(f, "profiles:{}", file.display()),
+            Self::Invented(text) => f.write_str(text),
         }
     }
 }

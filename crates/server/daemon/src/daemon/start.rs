@@ -66,7 +66,7 @@ impl Daemon {
         let metrics = open::metrics(&config, commit, served, &notify)?;
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
-        let open::Opened { mut host, profiled, emulator, why, are_others_left } =
+        let open::Opened { mut host, invention, emulator, why, are_others_left } =
             open::host(&config)?;
         let ids = host.domains().into_iter().map(|domain| domain.id);
         let journals = Journals::new(&config, &rules, mode, host.scheduler(), began, ids);
@@ -106,7 +106,7 @@ impl Daemon {
         observers.add(RecordObserver::new(Arc::clone(&watched), unmeasured, has_time_of_day));
         observers.add(LoggedEvents(Arc::clone(&watched)));
         observers.add_if_some(rules.trial.clone().map(OnTrial::new));
-        observers.add_if_some(profiled);
+        observers.add_if_some(invention);
         observers.add(Energy(Arc::clone(&watched)));
         observers.add(IoMaskObserver::new(Arc::clone(&watched)));
         observers.add(Missing::new(Arc::clone(&watched)));

@@ -115,7 +115,7 @@ mod tests {
         let mut config = Config::default();
         config.counters.source = CounterSource::Perf;
         assert_eq!(settings(&config).events, None);
-        for source in [CounterSource::Profiles(None), CounterSource::None] {
+        for source in [CounterSource::Invented(String::new()), CounterSource::None] {
             config.counters.source = source;
             assert!(settings(&config).events.is_some_and(|chosen| chosen.events.is_empty()));
         }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use fairways_command_kit::input::whole;
 use fairways_daemon::config::{self, ClockSource, CounterSource, Listen, ProgramConfig};
-use fairways_record::explain;
 
-/// Flags of `fairways run` without --machine. Each overrides the configuration's key of the same
+/// Flags of `fairways run`. Each overrides the configuration's key of the same
 /// meaning (docs/config.md).
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "On this host")]
@@ -53,11 +52,9 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 
-    /// Source of counters: perf, emulator, profiles or none [default: perf]
+    /// Source of counters: perf, emulator or none [default: perf]
     ///
-    /// The emulator may be given by its socket, emulator:SOCKET. profiles:FILE takes the profiles
-    /// of programs with the same names; profiles alone takes the synthetic programs, not the real
-    /// ones that `simulate` takes.
+    /// The emulator may be given by its socket, emulator:SOCKET.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) counters: Option<CounterSource>,
 
@@ -217,53 +214,6 @@ pub(crate) struct Status {
     /// Print one JSON object instead of a table (docs/daemon.md)
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Show the latest decisions with their reasons
-///
-/// Examples:
-///   fairways explain
-///   fairways explain web -n 3
-///   fairways explain --journal run.journal
-///
-/// For a running daemon, or for a journal that `fairways run --journal` wrote, it
-/// shows what happened, what the policy measured, how it classified the programs,
-/// and what it did.
-#[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct Explain {
-    /// Show only this program: when its class changed, or when it got other ways, CPUs or turns
-    #[arg(value_name = "PROGRAM")]
-    pub(crate) program: Option<String>,
-
-    /// Control socket of the daemon [default: /run/fairways/fairways.sock]
-    #[arg(long, value_name = "SOCKET", conflicts_with = "journal")]
-    pub(crate) control: Option<PathBuf>,
-
-    /// Read a journal instead of asking a daemon; its finished parts (FILE.0, ...) are read first
-    #[arg(long, value_name = "FILE")]
-    pub(crate) journal: Option<PathBuf>,
-
-    /// Number of decisions to show; the last 256 are available
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        default_value = "10",
-        allow_negative_numbers = true,
-        value_parser = whole(1, explain::MOST)
-    )]
-    pub(crate) last: usize,
-
-    /// Print one JSON object instead of text (docs/explain.md)
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl From<Explain> for explain::Options {
-    fn from(Explain { program, control, journal, last, json }: Explain) -> Self {
-        Self { program, control, journal, last, json }
-    }
 }
 
 /// Undo the changes of a daemon that was killed

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::export::CacheDomain;
 use clap::{Subcommand, ValueEnum};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{shown, size, whole};
-use fairways_export::CacheDomain;
 
 /// Check what this host supports, and how to fix what is missing
 ///
@@ -206,12 +206,12 @@ same!(ImportFrom => fairways_daemon::config::SourceKind: Goresctrl, Koordinator,
 /// Convert a plan for other tools: resctrl by hand, pqos, goresctrl
 ///
 /// Examples:
-///   fairways optimum --mix lbm,svm-train --json | fairways export --format pqos
+///   fairways-lab optimum --mix lbm,svm-train --json | fairways export --format pqos
 ///   fairways export --format schemata --policy lfoc plan.json
 ///   fairways status --json | fairways export --format goresctrl
 ///
-/// It reads a plan that `simulate`, `optimum`, `run --dry-run` or `status` printed
-/// with --json, and changes nothing.
+/// It reads a plan that `fairways run --dry-run`, `fairways status`, `fairways-lab simulate`
+/// or `fairways-lab optimum` printed with --json, and changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Export {
@@ -242,7 +242,7 @@ pub(crate) struct Export {
     pub(crate) first_cos: u32,
 }
 
-impl From<Export> for fairways_export::Options {
+impl From<Export> for crate::export::Options {
     fn from(Export { plan, format, mix, policy, domain, first_cos }: Export) -> Self {
         Self { plan, format: format.into(), mix, policy, domain, first_cos }
     }
@@ -259,4 +259,4 @@ pub(crate) enum Format {
     Goresctrl,
 }
 
-same!(Format => fairways_export::Format: Schemata, Pqos, Goresctrl);
+same!(Format => crate::export::Format: Schemata, Pqos, Goresctrl);

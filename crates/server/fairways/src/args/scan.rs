@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::scan::ScanFormat;
 use fairways_command_kit::input::{time, whole};
 use fairways_daemon::config::{ClockSource, Config, CounterSource};
-use fairways_scan::ScanFormat;
 
-use super::set;
+use super::daemon::set;
 
 /// More monitoring ids than any processor has.
 const MOST: usize = 4096;
@@ -72,6 +72,6 @@ impl Scan {
             () if self.toml => ScanFormat::Toml,
             () => ScanFormat::Text,
         };
-        fairways_scan::run(&config, self.most, self.duration, format, out)
+        crate::scan::run(&config, self.most, self.duration, format, out)
     }
 }

@@ -16,24 +16,24 @@ use plan::{Document, Plan};
 
 /// Which plan is exported, and how.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// The file that another command printed with `--json`; `-` is standard input.
-    pub plan: PathBuf,
+    pub(crate) plan: PathBuf,
     /// The tool that reads it.
-    pub format: Format,
+    pub(crate) format: Format,
     /// The name of the mix, if there are several.
-    pub mix: Option<String>,
+    pub(crate) mix: Option<String>,
     /// The policy whose plan it is, if there are several.
-    pub policy: Option<String>,
+    pub(crate) policy: Option<String>,
     /// The caches to which it applies; at least one.
-    pub domain: Vec<CacheDomain>,
+    pub(crate) domain: Vec<CacheDomain>,
     /// The class of service of the first cluster, for pqos.
-    pub first_cos: u32,
+    pub(crate) first_cos: u32,
 }
 
 /// The tool that reads an exported plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// A shell script that writes resctrl's files.
     Schemata,
     /// Commands of intel-cmt-cat's pqos.
@@ -44,7 +44,7 @@ pub enum Format {
 
 /// An L3 cache, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheDomain {
+pub(crate) enum CacheDomain {
     /// All of them.
     All,
     /// One, as resctrl numbers it.
@@ -75,7 +75,7 @@ enum Domains {
 ///
 /// # Errors
 /// If the plan can't be read, or does not fit these caches, or `out` fails.
-pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let domains = domains(&args.domain)?;
     let (text, name) = if args.plan == Path::new("-") {
         let mut text = Vec::new();

@@ -308,10 +308,10 @@ mod tests {
         );
         let document = Document::parse(text.as_bytes())?;
         let plan = document.plan_of_domain(8)?;
-        let (domains, mut out) = (crate::Domains::Some(vec![8]), Vec::new());
-        crate::schemata::write(&plan, &domains, &mut out).unwrap();
-        crate::pqos::write(&plan, &domains, 1, &mut out).unwrap();
-        crate::goresctrl::write(&plan, &domains, &mut out).unwrap();
+        let (domains, mut out) = (crate::export::Domains::Some(vec![8]), Vec::new());
+        crate::export::schemata::write(&plan, &domains, &mut out).unwrap();
+        crate::export::pqos::write(&plan, &domains, 1, &mut out).unwrap();
+        crate::export::goresctrl::write(&plan, &domains, &mut out).unwrap();
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -345,10 +345,10 @@ mod tests {
         let text = document(r#"[{"apps":[0],"mask":"0x1","bandwidth_level":40}]"#);
         let document = Document::parse(text.as_bytes()).unwrap();
         let plan = document.plan(None, Some("p")).unwrap();
-        let (domains, mut out) = (crate::Domains::All, Vec::new());
-        crate::schemata::write(&plan, &domains, &mut out).unwrap();
-        crate::pqos::write(&plan, &domains, 1, &mut out).unwrap();
-        crate::goresctrl::write(&plan, &domains, &mut out).unwrap();
+        let (domains, mut out) = (crate::export::Domains::All, Vec::new());
+        crate::export::schemata::write(&plan, &domains, &mut out).unwrap();
+        crate::export::pqos::write(&plan, &domains, 1, &mut out).unwrap();
+        crate::export::goresctrl::write(&plan, &domains, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let count = text.matches("at most 40 % of memory bandwidth: set that by hand").count();
         assert!(count == 3 && !text.contains("MB:") && !text.contains("mba"), "{text}");

@@ -17,7 +17,7 @@ use report::Report;
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScanFormat {
+pub(crate) enum ScanFormat {
     /// A table, and a configuration.
     Text,
     /// One JSON object.
@@ -32,7 +32,7 @@ pub enum ScanFormat {
 /// # Errors
 /// If programs can't be listed, the cache can't be watched, the user ended it early, or, after
 /// printing, if not everything was restored; or if /proc is of another PID namespace.
-pub fn run(
+pub(crate) fn run(
     config: &Config,
     most: usize,
     duration: Duration,

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chart;
-#[path = "../clients/go.rs"]
+#[path = "../../../../proof/doors/tests/clients/go.rs"]
 mod go;
 mod judge;
 mod kustomize;

@@ -43,7 +43,7 @@ const POLICIES: [&[&str]; 5] = [
 
 fn trial(programs: &str, policy: &[&str]) -> Trial {
     let words = [
-        "fairways",
+        "fairways-lab",
         "trial",
         "--machine",
         "chip:xeon-d:cores=4:sets=1024",
@@ -65,7 +65,7 @@ fn trial(programs: &str, policy: &[&str]) -> Trial {
 }
 
 fn run(args: &Trial) -> SimulatedRun {
-    args.run.of.simulated(args.run.machine.as_ref().unwrap()).unwrap()
+    args.of.simulated(&args.on.machine).unwrap()
 }
 
 /// A trial on programs that have run before: as a daemon that is started then, its policies learn

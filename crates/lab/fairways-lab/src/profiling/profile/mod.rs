@@ -1,4 +1,4 @@
-//! `fairways profile`: measures how fast a program runs with each number of ways.
+//! `fairways-lab profile`: measures how fast a program runs with each number of ways.
 
 mod output;
 mod settings;
@@ -10,17 +10,17 @@ use fairways_chip::{Profilers, Settings};
 use fairways_command_kit::{ExitCode, Interrupted};
 use fairways_experiments::table_of;
 
-use crate::measured::measure;
-use crate::steppable::RunEnd;
+use crate::profiling::measured::measure;
+use crate::profiling::steppable::RunEnd;
 use settings::Checked;
-pub use settings::ProfileSettings;
+pub(crate) use settings::ProfileSettings;
 
 /// Runs a command, and writes how fast it runs on each chip with each number of ways; everything
 /// is checked before anything is run.
 ///
 /// # Errors
 /// If the settings are wrong, the command can't be run or failed, or the user ended it.
-pub fn profile(settings: &ProfileSettings, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(crate) fn profile(settings: &ProfileSettings, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(settings)?;
     let subject = &checked.subject;
     let start = Instant::now();

@@ -115,7 +115,7 @@ pub(super) fn table(
     writeln!(out, "{}", fit(shown, &["MPKI, the most full length", "misses", "MB/s"]))?;
     if let Output::File(path) = &chip.output {
         let path = path.display();
-        writeln!(out, "\nwritten to {path}: fairways simulate --profiles {path}")?;
+        writeln!(out, "\nwritten to {path}: fairways-lab simulate --profiles {path}")?;
     }
     Ok(())
 }

@@ -7,25 +7,25 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::read;
 use fairways_profiles::{ProfileTable, read_table};
 
-use crate::subject::{TracedCommand, can_write, plain_name};
-use crate::{TraceSettings, TracedChip};
+use crate::profiling::subject::{TracedCommand, can_write, plain_name};
+use crate::profiling::{TraceSettings, TracedChip};
 
 /// What to profile, and where the profiles go.
 #[derive(Clone, Debug)]
-pub struct ProfileSettings {
+pub(crate) struct ProfileSettings {
     /// The program.
-    pub trace: TraceSettings,
+    pub(crate) trace: TraceSettings,
     /// The chips, at least one: the program runs once for all of them.
-    pub chips: Vec<TracedChip>,
+    pub(crate) chips: Vec<TracedChip>,
     /// A file for each chip, as CSV, or none; `-` is standard output. The default is the program's
     /// name and `.profile.csv`; for several chips, with the chip's name between.
-    pub outputs: Vec<PathBuf>,
+    pub(crate) outputs: Vec<PathBuf>,
     /// Whether to keep the profiles of other programs in the files.
-    pub append: bool,
+    pub(crate) append: bool,
     /// The file for a plot of misses and IPC, as SVG; for one chip only.
-    pub plot: Option<PathBuf>,
+    pub(crate) plot: Option<PathBuf>,
     /// Whether lines are placed in the cache by their virtual addresses, without pages.
-    pub by_address: bool,
+    pub(crate) by_address: bool,
 }
 
 /// A measurement whose settings are valid.

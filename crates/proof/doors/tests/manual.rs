@@ -1,47 +1,79 @@
+//! The manual of both doors.
+
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use fairways_testing::needs::{Need, has};
+use fairways_verbs::Door;
 use fairways_verbs::manual::Page;
 
-use super::*;
+const DOORS: [Door; 2] = [fairways::DOOR, fairways_lab::DOOR];
+
+fn pages(door: &Door) -> Vec<Page> {
+    door.manual().pages().unwrap()
+}
+
+fn built(door: &Door) -> clap::Command {
+    let mut command = door.command().disable_help_subcommand(true);
+    command.build();
+    command
+}
 
 #[test]
 fn every_command_and_the_configuration_have_a_page() {
-    let pages = manual().pages().unwrap();
-    let names: BTreeSet<&str> = pages.iter().map(|page| page.name.as_str()).collect();
-    for name in [
-        "fairways.1",
-        "fairways-run.1",
-        "fairways-config-check.1",
-        "fairways-config-import.1",
-        "fairways-man.1",
-        "fairways.toml.5",
-    ] {
-        assert!(names.contains(name), "{name} is missing of {names:?}");
-    }
-    assert!(!names.iter().any(|name| name.contains("placeholder") || name.contains("help")));
-    assert_eq!(names.len(), pages.len());
-    for Page { name, text } in &pages {
-        let wanted: &[&str] = match name.as_str() {
-            "fairways.toml.5" => &["NAME", "DESCRIPTION", "KEYS", "EXAMPLE", "FILES", "SEE ALSO"],
-            "fairways.1" => &["SYNOPSIS", "OPTIONS", "SUBCOMMANDS", "EXIT STATUS", "FILES"],
-            _ => &["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"],
-        };
-        for section in wanted {
-            let is = |line: &str| {
-                line == format!(".SH {section}") || line == format!(".SH \"{section}\"")
-            };
-            assert!(text.lines().any(is), "{name} has no {section}:\n{text}");
+    let expected: [&[&str]; 2] = [
+        &[
+            "fairways.1",
+            "fairways-run.1",
+            "fairways-config-check.1",
+            "fairways-config-import.1",
+            "fairways-man.1",
+            "fairways.toml.5",
+        ],
+        &["fairways-lab.1", "fairways-lab-run.1", "fairways-lab-sweep-run.1", "fairways-lab-man.1"],
+    ];
+    for (door, expected) in DOORS.iter().zip(expected) {
+        let pages = pages(door);
+        let names: BTreeSet<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+        for name in expected {
+            assert!(names.contains(name), "{name} is missing of {names:?}");
         }
+        assert!(!names.iter().any(|name| name.contains("placeholder") || name.contains("help")));
+        assert_eq!(names.len(), pages.len());
+        let first = format!("{}.1", door.name);
+        for Page { name, text } in &pages {
+            let wanted: &[&str] = match name.as_str() {
+                "fairways.toml.5" => {
+                    &["NAME", "DESCRIPTION", "KEYS", "EXAMPLE", "FILES", "SEE ALSO"]
+                }
+                name if name == first => &["SYNOPSIS", "OPTIONS", "SUBCOMMANDS", "EXIT STATUS"],
+                _ => &["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"],
+            };
+            for section in wanted {
+                let is = |line: &str| {
+                    line == format!(".SH {section}") || line == format!(".SH \"{section}\"")
+                };
+                assert!(text.lines().any(is), "{name} has no {section}:\n{text}");
+            }
+        }
+    }
+}
+
+/// The daemon's files are of its own door.
+#[test]
+fn the_lab_knows_no_file_of_the_daemon() {
+    for Page { name, text } in pages(&fairways_lab::DOOR) {
+        assert!(!text.contains("/etc/fairways") && !text.contains("fairways.toml"), "{name}");
     }
 }
 
 #[test]
 fn every_key_of_the_configuration_is_listed_with_its_default() {
-    let pages = manual().pages().unwrap();
+    let pages = pages(&fairways::DOOR);
     let page = pages.iter().find(|page| page.name == "fairways.toml.5").unwrap();
     let text = page.text.replace("\\-", "-").replace("\\&", "");
     let (_, keys) = text.split_once("\n.SH KEYS\n").unwrap();
@@ -82,11 +114,12 @@ fn every_flag_is_in_the_synopsis_with_its_value() {
         let below = command.get_subcommands().filter(|below| !below.is_hide_set());
         below.for_each(|below| look(below, pages, seen));
     }
-    let mut command = crate::args::command().disable_help_subcommand(true);
-    command.build();
-    let (pages, mut seen) = (manual().pages().unwrap(), 0);
-    look(&command, &pages, &mut seen);
-    assert!(seen > 100, "{seen}");
+    let mut seen = 0;
+    for door in &DOORS {
+        look(&built(door), &pages(door), &mut seen);
+    }
+    assert!(seen > 200, "{seen}");
+    let pages = pages(&fairways::DOOR);
     let export = pages.iter().find(|page| page.name == "fairways-export.1").unwrap();
     let text = export.text.replace("\\-", "-");
     assert!(text.contains(" \\fB--format\\fR \\fI"), "needed, and so without brackets: {text}");
@@ -107,12 +140,12 @@ fn the_reference_has_every_command_and_flag() {
         let below = command.get_subcommands().filter(|below| !below.is_hide_set());
         below.for_each(|below| look(below, page, seen));
     }
-    let mut command = crate::args::command().disable_help_subcommand(true);
-    command.build();
-    let page = manual().markdown();
     let mut seen = 0;
-    look(&command, &page, &mut seen);
-    assert!(seen > 100, "{seen}");
+    for door in &DOORS {
+        look(&built(door), &door.manual().markdown(), &mut seen);
+    }
+    assert!(seen > 200, "{seen}");
+    let page = fairways::DOOR.manual().markdown();
     assert!(page.contains(" [default: `"), "{page}");
     let examples = "\n\nExamples:\n\n```sh\nfairways status\nfairways status --json\nfairways status --control /tmp/fairways.sock\n```\n";
     assert!(page.contains(examples), "{page}");
@@ -121,34 +154,37 @@ fn the_reference_has_every_command_and_flag() {
 /// Every page of section 1 or 5 that a page refers to exists.
 #[test]
 fn pages_refer_to_pages_that_are_there() {
-    let pages = manual().pages().unwrap();
+    let all: Vec<Page> = DOORS.iter().flat_map(pages).collect();
     let mut seen = 0;
-    for page in &pages {
+    for page in &all {
         let text = page.text.replace("\\-", "-");
         for word in text.split([' ', ',', '\n']).filter(|word| word.starts_with("fairways")) {
             let Some((name, rest)) = word.split_once('(') else { continue };
             let Some(section) = rest.chars().next().filter(char::is_ascii_digit) else { continue };
             let file = format!("{name}.{section}");
-            assert!(pages.iter().any(|page| page.name == file), "{}: {word}", page.name);
+            assert!(all.iter().any(|page| page.name == file), "{}: {word}", page.name);
             seen += 1;
         }
     }
-    assert!(seen > 30, "{seen}");
+    assert!(seen > 60, "{seen}");
 }
 
 #[test]
 fn pages_are_written_where_man_looks_for_them() {
-    let folder = tempfile::tempdir().unwrap();
-    run(Some(&folder.path().join("man")), &mut Vec::new()).unwrap();
-    for Page { name, text } in manual().pages().unwrap() {
-        let section = name.rsplit('.').next().unwrap();
-        let file = folder.path().join(format!("man/man{section}/{name}"));
-        assert_eq!(fs::read_to_string(file).unwrap(), text);
+    for (door, expected) in DOORS.iter().zip([&["man1", "man5"][..], &["man1"]]) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("man");
+        door.manual().print(Some(&place), &mut Vec::new()).unwrap();
+        for Page { name, text } in pages(door) {
+            let section = name.rsplit('.').next().unwrap();
+            let file = place.join(format!("man{section}/{name}"));
+            assert_eq!(fs::read_to_string(file).unwrap(), text);
+        }
+        let written = fs::read_dir(&place).unwrap();
+        let mut sections: Vec<_> = written.map(|one| one.unwrap().file_name()).collect();
+        sections.sort_unstable();
+        assert_eq!(sections, expected);
     }
-    let written = fs::read_dir(folder.path().join("man")).unwrap();
-    let mut sections: Vec<_> = written.map(|one| one.unwrap().file_name()).collect();
-    sections.sort_unstable();
-    assert_eq!(sections, ["man1", "man5"]);
 }
 
 #[test]
@@ -156,10 +192,13 @@ fn mandoc_has_nothing_against_any_page() {
     if !has("the manual pages", &[Need::Program("mandoc")]) {
         return;
     }
-    for Page { name, text } in manual().pages().unwrap() {
+    for (door, Page { name, text }) in
+        DOORS.iter().flat_map(|door| pages(door).into_iter().map(move |page| (door, page)))
+    {
         // A build without git has no date.
+        let date = door.date;
         let text =
-            text.replacen(&format!("{DATE:?}"), "\"2000-01-01\"", usize::from(DATE.is_empty()));
+            text.replacen(&format!("{date:?}"), "\"2000-01-01\"", usize::from(date.is_empty()));
         let mut command = Command::new("mandoc");
         command.args(["-Tlint", "-Wwarning"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -1,0 +1,1 @@
+../../server/fairways/build.rs

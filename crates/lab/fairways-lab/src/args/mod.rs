@@ -1,0 +1,251 @@
+//! The commands and flags, the values that each accepts, and what the verbs take for them.
+
+/// Converts a flag's word to the same word of another type.
+macro_rules! same {
+    ($name:ident => $other:ty: $($word:ident),+) => {
+        impl From<$name> for $other {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$word => Self::$word),+
+                }
+            }
+        }
+    };
+}
+
+mod belongs;
+mod blame;
+mod chip;
+mod emulate;
+mod emulated;
+mod lists;
+mod optimum;
+mod paper;
+mod policies;
+mod profile;
+mod programs;
+mod record;
+mod report;
+mod run;
+mod simulate;
+mod suits;
+mod sweep;
+mod top;
+mod traced;
+mod trial;
+mod world;
+
+use std::fs::File;
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{shown, whole};
+use fairways_command_kit::whole::try_out;
+use fairways_core::Ways;
+use fairways_results::ResultFormat;
+use fairways_verbs::DoorArgs;
+use fairways_verbs::args::CommonCommand;
+
+use blame::Blame;
+use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
+use emulate::Emulate;
+use emulated::Emulated;
+use lists::Pairs;
+use optimum::Optimum;
+use paper::Paper;
+use policies::PolicyNames;
+use profile::Profile;
+use programs::ProgramList;
+use record::Recording;
+use report::Report;
+use run::{Run, SimulatedFlags};
+use simulate::Simulate;
+use sweep::Sweep;
+use top::Top;
+use traced::Traced;
+use trial::Trial;
+use world::{Observation, World};
+
+pub(crate) use belongs::misplaced;
+
+/// How results are printed.
+const fn format(is_json: bool, is_csv: bool) -> ResultFormat {
+    match (is_json, is_csv) {
+        (true, _) => ResultFormat::Json,
+        (false, true) => ResultFormat::Csv,
+        (false, false) => ResultFormat::Table,
+    }
+}
+
+/// Checks that the file of a plot can be written, before anything is computed.
+fn plot_file(path: Option<&Path>) -> Result<Option<&Path>, BadInput> {
+    if let Some(path) = path {
+        try_out(path)
+            .map_err(|why| BadInput(format!("--plot: {}: can't write it: {why}", shown(path))))?;
+        if path.metadata().is_ok_and(|there| there.is_file() && there.len() > 0)
+            && !begins_with(path, b"<svg")
+        {
+            let what = "expected a new file or an earlier drawing, found another file";
+            return Err(BadInput(format!("--plot: {}: {what}", shown(path))));
+        }
+    }
+    Ok(path)
+}
+
+/// Whether a file begins so, and can be read.
+fn begins_with(path: &Path, expected: &[u8]) -> bool {
+    let mut start = vec![0; expected.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == expected)
+}
+
+/// The most ways that a mask has room for: one per bit.
+const MOST_WAYS: u32 = 32;
+
+/// Reads a number of ways of the profiles' cache, which bounds it.
+fn ways_of_profiles(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    number.map_err(|_| format!("expected a whole number above 0, found {text:?}"))
+}
+
+/// Lets parallel work use this many threads, if a flag says how many.
+fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?)
+}
+
+/// Reads a number of ways.
+fn ways(text: &str) -> Result<Ways, String> {
+    let ways = whole(1, MOST_WAYS)(text)?;
+    Ways::new(ways).ok_or_else(|| format!("expected up to {MOST_WAYS} ways, found {text:?}"))
+}
+
+/// The command line. Flags that both doors have say here what holds for simulated machines.
+pub(crate) fn command() -> clap::Command {
+    const PARTS: &str = "Finished parts to keep [default: all]";
+    const POLICY: &str = "The policy; `fairways-lab policies` lists them [default: fairways]";
+    const SET: &str =
+        "Set a parameter of the policy; `fairways-lab policies NAME` lists them; may be repeated";
+    fn says(flag: clap::Arg, text: &'static str) -> clap::Arg {
+        flag.help(text).long_help(text)
+    }
+    let command =
+        ["run", "trial", "top", "blame"].into_iter().fold(Args::command(), |command, verb| {
+            command.mut_subcommand(verb, |verb| {
+                verb.mut_arg("policy", |flag| says(flag, POLICY))
+                    .mut_arg("set", |flag| says(flag, SET))
+                    .mut_arg("duration", |flag| {
+                        says(
+                            flag,
+                            "How long to run, by the machine's clock: 500ms, 60s [default: 60s]",
+                        )
+                    })
+            })
+        });
+    command
+        .mut_subcommand("run", |run| run.mut_arg("journal_parts", |flag| says(flag, PARTS)))
+        .mut_subcommand("trial", |trial| {
+            trial.mut_arg("duration", |flag| {
+                says(flag, "How long all blocks take together [default: 10m]")
+            })
+        })
+        // There is no daemon to ask.
+        .mut_subcommand("explain", |explain| {
+            explain.mut_arg("control", |flag| flag.hide(true)).mut_arg("journal", |flag| {
+                says(
+                    flag.required(true),
+                    "The journal; its finished parts (FILE.0, ...) are read first",
+                )
+            })
+        })
+}
+
+/// Policies for the last-level cache, on simulated machines.
+///
+/// Programs that run side by side on a multicore chip compete for its last-level cache. Fairways
+/// decides which program may fill which ways of it. This program compares policies on an analytic
+/// model and on chips that execute programs, finds the best plans, repeats papers, and emulates
+/// resctrl. On a server, fairways does the same.
+#[derive(Debug, Parser)]
+#[command(
+    version = env!("FAIRWAYS_VERSION"),
+    arg_required_else_help = true,
+    after_help = format!("{}\n\n{}", crate::EXAMPLES, crate::EXIT_CODES)
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Simulate(Box<Simulate>),
+    Run(Box<Run>),
+    Trial(Box<Trial>),
+    Optimum(Box<Optimum>),
+    Programs(ProgramList),
+    Profile(Box<Profile>),
+    Record(Box<Recording>),
+    Paper(Paper),
+    Sweep(Sweep),
+    Report(Report),
+    Top(Box<Top>),
+    Blame(Box<Blame>),
+    Emulate(Box<Emulate>),
+    Emulated(Emulated),
+    /// Stand for a simulated program in the table of processes
+    #[command(hide = true)]
+    Placeholder {
+        /// The program's name
+        #[arg(allow_hyphen_values = true)]
+        name: String,
+    },
+    /// Unmount after an emulator that was killed
+    #[command(hide = true)]
+    Guardian {
+        /// Where it was mounted
+        dir: PathBuf,
+        /// Its socket
+        socket: PathBuf,
+        /// The device of its mount
+        device: String,
+    },
+    #[command(flatten)]
+    Common(CommonCommand),
+}
+
+impl DoorArgs for Args {
+    fn hidden(&self) -> Option<io::Result<()>> {
+        match &self.command {
+            Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
+            Command::Guardian { dir, socket, device } => {
+                Some(fairways_emulator::guard(dir, socket, device))
+            }
+            Command::Common(common) => common.hidden(),
+            _ => None,
+        }
+    }
+
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.command {
+            Command::Simulate(simulate) => simulate.run(out),
+            Command::Run(run) => run.run(out),
+            Command::Trial(trial) => trial.run(out),
+            Command::Optimum(optimum) => optimum.run(out),
+            Command::Programs(programs) => programs.run(out),
+            Command::Profile(profile) => profile.run(out),
+            Command::Record(record) => record.run(out),
+            Command::Paper(paper) => paper.run(out),
+            Command::Sweep(sweep) => sweep.run(out),
+            Command::Report(report) => report.run(out),
+            Command::Top(top) => top.run(out),
+            Command::Blame(blame) => blame.run(out),
+            Command::Emulate(emulate) => emulate.run(out),
+            Command::Emulated(emulated) => emulated.run(out),
+            // They have run already.
+            Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
+            Command::Common(common) => common.run(&crate::DOOR, out),
+        }
+    }
+}

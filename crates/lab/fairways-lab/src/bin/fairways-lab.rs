@@ -1,0 +1,7 @@
+//! The command `fairways-lab`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fairways_lab::main()
+}
