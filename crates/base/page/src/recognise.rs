@@ -4,16 +4,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
-use fairways_attribution::MemoryLatency;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{LARGEST_FILE, shown};
+use fairways_record::blame::KnownLatency;
 use serde_json::{Map, Value};
 
 use super::journal;
 use super::page::Section;
-
-/// Finds the latencies of an idle machine by its kind in a journal.
-pub type KnownLatency = fn(&str) -> Option<MemoryLatency>;
 
 /// Makes sections of files: of journals, and of what a command knows besides.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,8 @@ use std::io::{IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_attribution::MemoryLatency;
 use fairways_command_kit::BadInput;
+use fairways_record::blame::KnownLatency;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -28,9 +28,6 @@ use view::View;
 
 /// The smallest screen that shows more than that it is too small.
 const LEAST: (u16, u16) = (40, 10);
-
-/// Finds the latencies of an idle machine by its kind.
-pub type KnownLatency = fn(&str) -> Option<MemoryLatency>;
 
 /// What is watched.
 pub enum Target {

@@ -80,8 +80,8 @@ impl Table4 {
     /// The server in the notation of programs on a chip: it reads its records at full speed, and
     /// then answers random requests.
     ///
-    /// A GET follows pointers (overlap 1); the modelled Redis of `fairways-lab paper dcat` runs with
-    /// the same 0.7 cycles per instruction while everything hits.
+    /// A GET follows pointers (overlap 1); the modelled Redis of `fairways-lab paper dcat` runs
+    /// with the same 0.7 cycles per instruction while everything hits.
     #[must_use]
     pub fn server(&self, folder: &Path) -> String {
         let Self { port, records, clients, pipeline, .. } = self;

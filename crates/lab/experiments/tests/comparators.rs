@@ -1,5 +1,5 @@
-//! LFOC beside its competitors: Dunn, KPart and LFOC+ (LFOC §5; `fairways-lab paper lfoc` runs all of
-//! it).
+//! LFOC beside its competitors: Dunn, KPart and LFOC+ (LFOC §5; `fairways-lab paper lfoc` runs
+//! all of it).
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 

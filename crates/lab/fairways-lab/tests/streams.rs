@@ -1,5 +1,5 @@
-//! `fairways-lab record`, and runs that come out alike. Needs qemu-user; without it a test prints that
-//! and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
+//! `fairways-lab record`, and runs that come out alike. Needs qemu-user; without it a test prints
+//! that and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use crate::error::CallFailure;
 use crate::table::{PyTable, number_lists, numbers, texts, truths};
 
-/// The rows that `fairways-lab paper PAPER --json` prints, a row for each claim (docs/paper.md). Fields
-/// of `corpus` have columns of their own (`corpus_measured`). A value that is a text is in a second
-/// column (`measured_text`).
+/// The rows that `fairways-lab paper PAPER --json` prints, a row for each claim (docs/paper.md).
+/// Fields of `corpus` have columns of their own (`corpus_measured`). A value that is a text is in a
+/// second column (`measured_text`).
 #[pyfunction]
 pub(crate) fn paper_results(py: Python<'_>, path: PathBuf) -> PyResult<PyTable> {
     Ok(py.detach(|| table(&path))?)

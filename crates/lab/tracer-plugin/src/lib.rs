@@ -80,7 +80,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     let session = match Session::open(&value(&arguments, "session")) {
         Ok(session) => session,
         Err(why) => {
-            eprintln!("fairways: the tracer's plugin: {why}");
+            eprintln!("fairways-lab: the tracer's plugin: {why}");
             return 1;
         }
     };
@@ -233,7 +233,7 @@ fn touch(thread: &mut Producer, access: u32, address: u64, by: usize) {
         assert_eq!(
             (store, size(access)),
             known,
-            "fairways: expected QEMU 7.2 to 10.0, found another"
+            "fairways-lab: expected QEMU 7.2 to 10.0, found another"
         );
     }
     match by {

@@ -1,12 +1,12 @@
-//! `fairways-lab profile` beside `valgrind --tool=cachegrind`: the same programs, the same caches, in
-//! the same run.
+//! `fairways-lab profile` beside `valgrind --tool=cachegrind`: the same programs, the same caches,
+//! in the same run.
 //!
-//! `cargo build --release && cargo run --release -p fairways --example against_cachegrind [--
+//! `cargo build --release && cargo run --release -p fairways-doors --example against_cachegrind [--
 //! ROUNDS [times]]`, which needs qemu-user, valgrind, gzip, xz, gcc and sqlite3.
 //!
-//! One run of `fairways-lab profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a
-//! run for each. Both have a D1 of 32 KB and 8 ways, look up virtual addresses, and have no L2; an
-//! I1 of 16 MB keeps instructions out of cachegrind's last-level cache but for the first touch.
+//! One run of `fairways-lab profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes
+//! a run for each. Both have a D1 of 32 KB and 8 ways, look up virtual addresses, and have no L2;
+//! an I1 of 16 MB keeps instructions out of cachegrind's last-level cache but for the first touch.
 //! Prints two CSVs: the counts of both, and then how long both take, in pairs: the time that
 //! passes, and the processors' time, which other work on the machine changes less. With `times`
 //! only the second.

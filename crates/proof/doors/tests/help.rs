@@ -129,19 +129,25 @@ fn examples_are_understood() {
     assert!(seen > 50, "{seen}");
 }
 
+/// The names of a door's verbs.
+fn names(door: &Door) -> Vec<String> {
+    let verbs = verbs(&door.command()).into_iter();
+    verbs.filter(|(path, _)| path.len() == 1).map(|(path, _)| path[0].clone()).collect()
+}
+
+/// Whether a verb of a door has this flag.
+fn has(door: &Door, verb: &str, flag: &str) -> bool {
+    let command = door.command();
+    let verb = command.find_subcommand(verb).unwrap();
+    verb.get_arguments().any(|there| there.get_long() == Some(flag))
+}
+
 /// What a door knows of the other is so: each verb and flag is there, and not here.
 #[test]
 fn a_door_knows_what_the_other_has() {
     let [(server, _), (lab, _)] = doors();
     for (here, there) in [(server, lab), (lab, server)] {
         assert_eq!(here.other.name, there.name);
-        let names = |door: &Door| -> Vec<String> {
-            verbs(&door.command())
-                .into_iter()
-                .filter(|(path, _)| path.len() == 1)
-                .map(|(path, _)| path[0].clone())
-                .collect()
-        };
         let (own, others) = (names(&here), names(&there));
         let mut missing: Vec<&str> =
             others.iter().filter(|verb| !own.contains(verb)).map(String::as_str).collect();
@@ -150,12 +156,11 @@ fn a_door_knows_what_the_other_has() {
         known.sort_unstable();
         assert_eq!(known, missing);
         for (verb, flag) in here.other.flags {
-            let has = |door: &Door| {
-                let command = door.command();
-                let verb = command.find_subcommand(verb).unwrap();
-                verb.get_arguments().any(|there| there.get_long() == Some(flag))
-            };
-            assert!(has(&there) && !has(&here), "{} {verb} --{flag}", there.name);
+            assert!(
+                has(&there, verb, flag) && !has(&here, verb, flag),
+                "{} {verb} --{flag}",
+                there.name
+            );
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct CorpusFlags {
     install: bool,
     /// The command to measure with [default: built for release]
     #[arg(long, value_name = "FILE")]
-    fairways: Option<PathBuf>,
+    fairways_lab: Option<PathBuf>,
 }
 
 /// `corpus/programs.toml`.
@@ -110,7 +110,7 @@ pub(crate) fn corpus(asked: &CorpusFlags) -> anyhow::Result<bool> {
             corpus.packages.iter().map(String::as_str).chain(of_programs).collect();
         install(&packages)?;
     }
-    let fairways = match &asked.fairways {
+    let fairways = match &asked.fairways_lab {
         Some(file) => file.canonicalize()?,
         None => built()?,
     };
@@ -171,9 +171,9 @@ fn draw(state: &mut u64) -> u64 {
 }
 
 fn built() -> anyhow::Result<PathBuf> {
-    run(Command::new("cargo").args(["build", "--release", "-p", "fairways"]))?;
+    run(Command::new("cargo").args(["build", "--release", "-p", "fairways-lab"]))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    Ok(Path::new(&target).join("release/fairways").canonicalize()?)
+    Ok(Path::new(&target).join("release/fairways-lab").canonicalize()?)
 }
 
 fn check_version(program: &CorpusProgram) -> anyhow::Result<()> {
@@ -215,8 +215,8 @@ impl CorpusManifest {
         Ok(results)
     }
 
-    /// Runs `fairways-lab profile` or `record` once, as a user without rights if this one has them. The
-    /// results are in the machines' order.
+    /// Runs `fairways-lab profile` or `record` once, as a user without rights if this one has them.
+    /// The results are in the machines' order.
     fn traced(
         &self,
         place: &RunFolder,

@@ -1,7 +1,7 @@
 //! Verbs know no flags: tests find the modules and the crates that know clap or its structs.
 //!
-//! In the crates of the doors, `args` has clap's structs, and turns them into the plain values that a
-//! verb takes; the crate's root chooses the verb. The crates below it take settings.
+//! In the crates of the doors, `args` has clap's structs, and turns them into the plain values that
+//! a verb takes; the crate's root chooses the verb. The crates below it take settings.
 
 use std::collections::BTreeSet;
 use std::fs;

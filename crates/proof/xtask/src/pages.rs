@@ -12,9 +12,9 @@ use anyhow::Context as _;
 /// What is written, and the tests that write it. The examples print pages that have the tables, so
 /// the tables come first. None needs root.
 const STEPS: [(&str, &str); 4] = [
-    ("tables of parameters", "test -p fairways --test policy_pages"),
-    ("examples of README.md and docs", "test -p fairways --test documentation"),
-    ("answers to mistakes", "test -p fairways --test mistakes"),
+    ("tables of parameters", "test -p fairways-lab --test policy_pages"),
+    ("examples of README.md and docs", "test -p fairways-doors --test documentation"),
+    ("answers to mistakes", "test -p fairways-doors --test mistakes"),
     ("schema of the journal", "test -p fairways-record --lib journal"),
 ];
 
@@ -79,6 +79,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::wall::crates;
+
+    /// The word after a flag.
+    fn after<'a>(flag: &str, words: &[&'a str]) -> Option<&'a str> {
+        words.windows(2).find(|pair| pair[0] == flag).map(|pair| pair[1])
+    }
 
     #[test]
     fn a_new_text_is_found() {
@@ -99,9 +105,12 @@ mod tests {
         }
         for (_, command) in STEPS {
             let words: Vec<&str> = command.split(' ').collect();
-            let suite = words.windows(2).find(|pair| pair[0] == "--test").map(|pair| pair[1]);
-            if let Some(suite) = suite {
-                let file = root.join("crates/proof/doors/tests").join(suite).with_extension("rs");
+            if let (Some(package), Some(suite)) = (after("-p", &words), after("--test", &words)) {
+                let all = crates().into_iter();
+                let mut named =
+                    all.filter(|of| of.manifest["package"]["name"].as_str() == Some(package));
+                let folder = named.next().unwrap();
+                let file = folder.path.join("tests").join(suite).with_extension("rs");
                 assert!(file.exists(), "{command}");
             }
         }

@@ -43,7 +43,7 @@ impl RunFolder {
     }
 
     pub(crate) fn fairways(&self) -> PathBuf {
-        self.folder.path().join("fairways")
+        self.folder.path().join("fairways-lab")
     }
 
     /// The working directory of programs.

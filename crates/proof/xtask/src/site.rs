@@ -22,11 +22,24 @@ const FOLDER: &str = "target/site";
 /// The page that measures the others.
 const WIDTHS: &str = include_str!("widths.html");
 
-/// What stands in docs/SUMMARY.md for the page of all commands, which the copy alone has.
+/// What stands in a summary for the page of all commands, which the copy alone has.
 const COMMANDS: (&str, &str) = ("[Every command and flag]()", "docs/commands.md");
 
-/// Builds the site; whether every link in it leads somewhere, and every page fits a phone, a tablet
-/// and a desk, as chromium lays it out.
+/// A book: the pages for those who use one program.
+struct ProgramBook {
+    /// Its folder on the site.
+    name: &'static str,
+    program: &'static str,
+    summary: &'static str,
+}
+
+const BOOKS: [ProgramBook; 2] = [
+    ProgramBook { name: "server", program: "fairways", summary: "docs/SUMMARY-server.md" },
+    ProgramBook { name: "lab", program: "fairways-lab", summary: "docs/SUMMARY-lab.md" },
+];
+
+/// Builds the site, a book for each program; whether every link in it leads somewhere, and every
+/// page fits a phone, a tablet and a desk, as chromium lays it out.
 ///
 /// # Errors
 /// If a page is missing, mdBook can't be installed or fails, or chromium can't lay out the pages.
@@ -34,64 +47,114 @@ pub(crate) fn site() -> anyhow::Result<bool> {
     run(Command::new("cargo").args(INSTALL.split_whitespace()))?;
     let folder = Path::new(FOLDER);
     let _ = fs::remove_dir_all(folder);
-    copy_pages(&folder.join("src"))?;
-    for file in ["book.toml", "site.css"] {
-        fs::copy(Path::new("docs").join(file), folder.join(file)).context(file)?;
+    // Of the selection that everything is built in: tests may be running the programs.
+    let arguments = Suites::read()?;
+    let arguments = arguments.build_arguments();
+    let bins = BOOKS.iter().flat_map(|book| ["--bin", book.program]);
+    let build = ["build", "--quiet", "--locked"].into_iter().chain(bins);
+    output(Command::new("cargo").args(build).args(arguments))?;
+    let site = folder.join("book");
+    for book in &BOOKS {
+        let place = folder.join(book.name);
+        book.copy_pages(&place.join("src"))?;
+        for file in ["book.toml", "site.css"] {
+            fs::copy(Path::new("docs").join(file), place.join(file)).context(file)?;
+        }
+        let to = std::path::absolute(site.join(book.name))?;
+        run(Command::new("target/tools/bin/mdbook")
+            .args(["build", "--dest-dir"])
+            .arg(to)
+            .arg(place))?;
     }
-    run(Command::new("target/tools/bin/mdbook").arg("build").arg(folder))?;
-    let book = folder.join("book");
-    let broken = broken_links(&book)?;
+    let broken = broken_links(&site)?;
     let mut to = std::io::stdout().lock();
     for link in &broken {
         writeln!(to, "{link}")?;
     }
-    writeln!(to, "{}: {} broken links", book.join("index.html").display(), broken.len())?;
-    let wide = wide_elements(&book)?;
+    for book in &BOOKS {
+        writeln!(to, "{}", site.join(book.name).join("index.html").display())?;
+    }
+    writeln!(to, "{} broken links", broken.len())?;
+    let wide = wide_elements(&site)?;
     for element in &wide {
         writeln!(to, "{element}")?;
     }
     Ok(broken.is_empty() && wide.is_empty())
 }
 
-/// Copies what docs/SUMMARY.md lists, and the files to which those pages link.
-fn copy_pages(source: &Path) -> anyhow::Result<()> {
-    let summary = fs::read_to_string("docs/SUMMARY.md").context("docs/SUMMARY.md")?;
-    ensure!(summary.contains(COMMANDS.0), "docs/SUMMARY.md: expected {}", COMMANDS.0);
-    let link = Regex::new(r##"(\]\(|(?:src|srcset)=")([^)"#]*)"##)?;
-    let readme = Regex::new(r"(\]\([^)#]*)README\.md")?;
-    let mut pages: BTreeSet<PathBuf> = BTreeSet::new();
-    let listed = link.replace_all(&summary, |parts: &regex::Captures<'_>| {
-        if parts[2].is_empty() {
-            return format!("{}{}", &parts[1], COMMANDS.1);
+/// A link in Markdown, or in HTML.
+fn link() -> anyhow::Result<Regex> {
+    Ok(Regex::new(r##"(\]\(|(?:src|srcset)=")([^)"#]*)"##)?)
+}
+
+impl ProgramBook {
+    /// The pages that its summary lists.
+    fn pages(&self, root: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
+        let summary = fs::read_to_string(root.join(self.summary)).context(self.summary)?;
+        ensure!(summary.contains(COMMANDS.0), "{}: expected {}", self.summary, COMMANDS.0);
+        let link = link()?;
+        let listed = link.captures_iter(&summary).map(|parts| parts[2].to_owned());
+        let listed = listed.filter(|page| !page.is_empty());
+        Ok(listed.map(|page| resolve(Path::new("docs"), &page)).collect())
+    }
+
+    /// Copies its pages, and the files to which those pages link. A link to a page of another book
+    /// leads there.
+    fn copy_pages(&self, source: &Path) -> anyhow::Result<()> {
+        let (here, link) = (Path::new(""), link()?);
+        let pages = self.pages(here)?;
+        let summary = fs::read_to_string(self.summary)?;
+        let listed = link.replace_all(&summary, |parts: &regex::Captures<'_>| {
+            let page = match &parts[2] {
+                "" => PathBuf::from(COMMANDS.1),
+                page => resolve(Path::new("docs"), page),
+            };
+            format!("{}{}", &parts[1], page.display())
+        });
+        write(&source.join("SUMMARY.md"), listed.as_bytes())?;
+        let program = Path::new("target/debug").join(self.program);
+        let reference = output(Command::new(program).args(["man", "--markdown"]))?;
+        write(&source.join(COMMANDS.1), &reference)?;
+        let mut others = Vec::new();
+        for book in BOOKS.iter().filter(|book| book.name != self.name) {
+            others.push((book.name, book.pages(here)?));
         }
-        let page = resolve(Path::new("docs"), &parts[2]);
-        let listed = format!("{}{}", &parts[1], page.display());
-        pages.insert(page);
-        listed
-    });
-    write(&source.join("SUMMARY.md"), listed.as_bytes())?;
-    // Of the selection that everything is built in: tests may be running the program.
-    let arguments = Suites::read()?;
-    let arguments = arguments.build_arguments();
-    let build = ["build", "--quiet", "--locked", "--bin", "fairways"];
-    output(Command::new("cargo").args(build).args(arguments))?;
-    let reference = output(Command::new("target/debug/fairways").args(["man", "--markdown"]))?;
-    write(&source.join(COMMANDS.1), &reference)?;
-    for page in &pages {
-        let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
-        let folder = page.parent().unwrap_or(Path::new(""));
-        for parts in link.captures_iter(&text) {
-            let file = resolve(folder, &parts[2]);
-            // mdBook makes a page of what is listed; any other file is copied as it is.
-            if !parts[2].contains("://") && file.is_file() && !pages.contains(&file) {
+        for page in &pages {
+            let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+            let folder = page.parent().unwrap_or(here);
+            let mut copied = Vec::new();
+            let text = link.replace_all(&text, |parts: &regex::Captures<'_>| {
+                let (begin, target) = (&parts[1], &parts[2]);
+                let file = resolve(folder, target);
+                let is_elsewhere = !target.contains("://") && !pages.contains(&file);
+                let other =
+                    others.iter().find(|(_, others)| is_elsewhere && others.contains(&file));
+                if let Some((book, _)) = other {
+                    let up = "../".repeat(1 + folder.components().count());
+                    return format!("{begin}{up}{book}/{}", as_html(&file).display());
+                }
+                // mdBook makes a page of what is listed; any other file is copied as it is.
+                if is_elsewhere && file.is_file() {
+                    copied.push(file);
+                }
+                // mdBook makes index.html of a README.md, and does not change links to it.
+                format!("{begin}{}", target.replace("README.md", "index.md"))
+            });
+            for file in copied {
                 write(&source.join(&file), &fs::read(&file)?)?;
             }
+            write(&source.join(page), text.as_bytes())?;
         }
-        // mdBook makes index.html of a README.md, and does not change links to it.
-        let text = readme.replace_all(&text, "${1}index.md");
-        write(&source.join(page), text.as_bytes())?;
+        Ok(())
     }
-    Ok(())
+}
+
+/// The page that mdBook makes of a file.
+fn as_html(page: &Path) -> PathBuf {
+    match page.file_name().is_some_and(|name| name == "README.md") {
+        true => page.with_file_name("index.html"),
+        false => page.with_extension("html"),
+    }
 }
 
 /// Where a link from a folder leads, without `.` and `..`.
@@ -203,13 +266,16 @@ mod tests {
     #[test]
     fn every_page_of_docs_is_listed() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs");
-        let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+        let root = docs.join("..");
+        let listed_pages: BTreeSet<PathBuf> =
+            BOOKS.iter().flat_map(|book| book.pages(&root).unwrap()).collect();
         let mut listed = 0;
         for folder in ["", "policies/"] {
             for entry in fs::read_dir(docs.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                if name.ends_with(".md") && name != "SUMMARY.md" {
-                    assert!(summary.contains(&format!("]({folder}{name})")), "{folder}{name}");
+                if name.ends_with(".md") && !name.starts_with("SUMMARY") {
+                    let page = Path::new("docs").join(folder).join(&name);
+                    assert!(listed_pages.contains(&page), "{folder}{name}");
                     listed += 1;
                 }
             }
@@ -224,10 +290,8 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
         let link = Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
         let code = Regex::new(r"(?ms)^ *```.*?^ *```|`[^`\n]*`").unwrap();
-        let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).unwrap();
         let mut links = 0;
-        for page in link.captures_iter(&summary) {
-            let page = resolve(Path::new("docs"), &page[1]);
+        for page in BOOKS.iter().flat_map(|book| book.pages(&root).unwrap()) {
             let text = fs::read_to_string(root.join(&page)).unwrap();
             for target in link.captures_iter(&code.replace_all(&text, "code")) {
                 let file = resolve(page.parent().unwrap(), &target[1]);

@@ -22,7 +22,6 @@ mod logging;
 mod losses;
 mod metrics;
 mod missing;
-mod node_features;
 mod notify;
 mod nri;
 mod observer;

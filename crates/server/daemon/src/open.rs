@@ -27,11 +27,9 @@ use parking_lot::Mutex;
 use super::control::{Control, Served};
 use super::invented::{InventedCounters, InventionObserver, inventor_of};
 use super::metrics::{Metrics, Token};
-use super::node_features::NodeFeatureFile;
 use super::notify::Notify;
 use super::nri::{Nri, NriTotals};
 use super::restore::refused;
-use super::rules::honours_baselines;
 use super::sampling;
 use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
@@ -310,13 +308,6 @@ pub(super) fn nri(
     let announcer = ContainerAnnouncer::new()?;
     host.listen_to(announcer.clone(), config.kubernetes.places());
     Nri::start(config.kubernetes.clone(), announcer, totals).context("no thread for NRI")
-}
-
-/// The file that describes this node for node-feature-discovery, if one is configured.
-pub(super) fn node_features(config: &Config) -> Option<NodeFeatureFile> {
-    let file = config.node_features.file.clone()?;
-    let keeps_baselines = !config.observe && honours_baselines(&config.policy);
-    Some(NodeFeatureFile::new(file, keeps_baselines))
 }
 
 /// The error if the daemon can't listen at a place. It has its own exit code if the address is in

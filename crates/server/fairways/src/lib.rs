@@ -12,7 +12,7 @@ use std::process;
 
 use fairways_verbs::{Door, OtherDoor};
 
-use args::Args;
+use args::ServerArgs;
 
 /// What to begin with, by purpose.
 const EXAMPLES: &str = "\
@@ -64,5 +64,5 @@ pub const DOOR: Door = Door {
 /// Runs the command line of this process, and returns one of the exit codes above.
 #[must_use]
 pub fn main() -> process::ExitCode {
-    DOOR.main::<Args>()
+    DOOR.main::<ServerArgs>()
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use fairways_attribution::{Attribution, Caused};
 use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Event, Q32, Time};
+use fairways_record::blame::KnownLatency;
 use fairways_record::journal::{Follower, Reader};
 
 use super::programs::ProgramIndex;
 use super::story::Story;
-use crate::recognise::KnownLatency;
 
 /// The equal times in which losses are found.
 pub(super) const TIMES: usize = 48;

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
+use fairways_record::blame::KnownLatency;
 use fairways_record::journal::Reader;
 
 use crate::page::Section;
-use crate::recognise::KnownLatency;
 
 /// Makes the section; `latency` knows the machines of simulations.
 pub(super) fn section(path: &Path, latency: KnownLatency) -> Result<Section, BadInput> {

@@ -23,6 +23,9 @@ pub struct JournalSpan {
     pub until: Option<Duration>,
 }
 
+/// Finds the latencies of an idle machine by its kind in a journal.
+pub type KnownLatency = fn(&str) -> Option<MemoryLatency>;
+
 /// What programs lose in a span of a journal. Everything before its end shows how often programs
 /// miss; programs that have ended by then are not among them. `latency` finds the latencies of a
 /// machine by its kind in the header.
@@ -32,7 +35,7 @@ pub struct JournalSpan {
 pub fn of_journal(
     path: &Path,
     span: JournalSpan,
-    latency: impl Fn(&str) -> Option<MemoryLatency>,
+    latency: KnownLatency,
 ) -> anyhow::Result<BlameReport> {
     let since = Time::ZERO.after(span.since.unwrap_or_default());
     let until = span.until.map(|until| Time::ZERO.after(until));

@@ -12,7 +12,7 @@ use fairways_attribution::{Attribution, Bounds, Caused, Loss, RecentAttribution,
 use fairways_core::{AppId, Q32, Time};
 use serde::{Deserialize, Serialize};
 
-pub use journal::{JournalSpan, of_journal};
+pub use journal::{JournalSpan, KnownLatency, of_journal};
 
 use crate::status::Status;
 

@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairways_command_kit::input::time;
-use fairways_page::KnownLatency;
-use fairways_record::blame::{self, BlameReport, JournalSpan};
+use fairways_record::blame::{self, BlameReport, JournalSpan, KnownLatency};
 
 /// The journal of a `blame`, the time that counts, and the form of its answer.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BlameFlags {
-    /// Read a journal that `fairways run --journal` wrote; its finished parts (FILE.0, ...) are
-    /// read first
+    /// Read a journal that `run --journal` wrote; its finished parts (FILE.0, ...) are read first
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
 

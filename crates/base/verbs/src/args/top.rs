@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::input::{real, time, time_within, whole};
-use fairways_page::KnownLatency;
+use fairways_record::blame::KnownLatency;
 use fairways_top::{LONGEST, Options, Pace, SHORTEST, Target};
 
 /// The journal that `top` plays, its pace and its screen.

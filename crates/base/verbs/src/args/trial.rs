@@ -43,8 +43,8 @@ pub struct TrialFlags {
 
 impl TrialFlags {
     /// The trial, whose blocks are in the order that `seed` draws. The first of several policies is
-    /// the one that decides from now on, with its parameters; `gives_profiles` says whether a policy
-    /// that can learn gets the profiles that the machine reports.
+    /// the one that decides from now on, with its parameters; `gives_profiles` says whether a
+    /// policy that can learn gets the profiles that the machine reports.
     ///
     /// # Errors
     /// If a flag has a value that no trial can have.

@@ -22,8 +22,8 @@ use super::{Machine, SimulatedFlags};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Blame {
-    /// Run a simulated machine, with the flags of `fairways-lab run`: model (the analytic model), or
-    /// a chip that executes programs, such as chip:xeon-e5 (docs/chip.md)
+    /// Run a simulated machine, with the flags of `fairways-lab run`: model (the analytic model),
+    /// or a chip that executes programs, such as chip:xeon-e5 (docs/chip.md)
     #[arg(long, value_name = "MACHINE", conflicts_with = "journal")]
     machine: Option<Machine>,
 

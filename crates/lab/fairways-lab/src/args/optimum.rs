@@ -21,7 +21,7 @@ use fairways_simulation::{Names, World, cache, profile_needs};
 ///
 /// Examples:
 ///   fairways-lab optimum --mix lbm,svm-train,cadical,gzip
-///   fairways-lab optimum --mix lbm,xz --objective stp --bandwidth-mbps 9000 --bandwidth-levels 25,50
+///   fairways-lab optimum --mix lbm,xz --objective stp --bandwidth-mbps 9000 --json
 ///   fairways-lab optimum --mixes mixes.txt --time-limit 60 --json
 ///
 /// Plans are scored by the static model that `simulate` uses. The search assumes

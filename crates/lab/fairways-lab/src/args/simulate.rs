@@ -72,7 +72,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) mixes: Option<PathBuf>,
 
-    /// Policies to compare, in the order to show them: those that `fairways policies` lists
+    /// Policies to compare, in the order to show them: those that `fairways-lab policies` lists
     /// (locpart, parties, casc and cache-fair only on a chip), optimum, the fairest plan there can
     /// be, exec:COMMAND (docs/exec.md), or all that suit the machine [default:
     /// stock,equal,ucp,ucp-slowdown,lfoc,fairways]

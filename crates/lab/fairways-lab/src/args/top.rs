@@ -29,8 +29,8 @@ pub(crate) struct Top {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["journal", "machine"])]
     emulated: Option<PathBuf>,
 
-    /// Run a simulated machine, with the flags of `fairways-lab run`: model (the analytic model), or
-    /// a chip that executes programs, such as chip:xeon-e5 (docs/chip.md)
+    /// Run a simulated machine, with the flags of `fairways-lab run`: model (the analytic model),
+    /// or a chip that executes programs, such as chip:xeon-e5 (docs/chip.md)
     #[arg(long, value_name = "MACHINE", conflicts_with = "journal")]
     machine: Option<Machine>,
 

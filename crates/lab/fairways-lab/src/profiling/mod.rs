@@ -1,5 +1,5 @@
-//! `fairways-lab profile` and `fairways-lab record`: run a command under QEMU, simulate the caches of a
-//! chip, and write what the program does with memory, as a profile or as a stream.
+//! `fairways-lab profile` and `fairways-lab record`: run a command under QEMU, simulate the caches
+//! of a chip, and write what the program does with memory, as a profile or as a stream.
 
 mod measured;
 mod profile;

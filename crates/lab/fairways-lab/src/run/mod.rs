@@ -1,4 +1,4 @@
-//! `fairways run`: programs under a policy, reported as it goes.
+//! `fairways-lab run`: programs under a policy, reported as it goes.
 
 mod printed;
 mod stepped;

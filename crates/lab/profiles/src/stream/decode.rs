@@ -127,7 +127,7 @@ fn check_manifest(manifest: &StreamManifest) -> Result<(), String> {
     if !matches!(private.len(), 1 | 2) || private.iter().flatten().any(|&number| number == 0) {
         return Err("expected sets and ways of one or two private caches".to_owned());
     }
-    // As of `fairways-lab record`, which estimates at most as many misses as it counts instructions.
+    // `fairways-lab record` estimates at most as many misses as it counts instructions.
     for (name, number, range) in [
         ("cpi", cpi, 0.05..=1000.0),
         ("overlap", overlap, 1.0..=64.0),

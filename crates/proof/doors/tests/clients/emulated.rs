@@ -24,8 +24,8 @@ shift 2
 exec "$@"
 "#;
 
-/// A running `fairways-lab emulate`, whose time stands still except when [`Emulated::control`] advances
-/// it.
+/// A running `fairways-lab emulate`, whose time stands still except when [`Emulated::control`]
+/// advances it.
 pub(crate) struct Emulated {
     process: Child,
     folder: TempDir,

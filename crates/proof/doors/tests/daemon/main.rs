@@ -14,7 +14,6 @@ mod journals;
 mod killed;
 mod lacking;
 mod left_behind;
-mod node_features;
 mod notify;
 mod observed;
 mod platforms;

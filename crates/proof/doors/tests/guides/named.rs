@@ -216,6 +216,12 @@ pub(crate) const NAMED: &[Named] = &[
         Nothing,
         "it takes the whole terminal; crates/proof/doors/tests/top has it on one",
     ),
+    named(
+        "docs/top.md",
+        "fairways-lab top",
+        Nothing,
+        "it takes the whole terminal; crates/proof/doors/tests/top has it on one",
+    ),
     named("docs/scheduling.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
         "docs/scheduling.md",

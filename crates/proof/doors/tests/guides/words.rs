@@ -97,9 +97,10 @@ pub(crate) fn cargo_misses(command: &str) -> Option<String> {
     let after = |flag: &str| words.windows(2).find(|pair| pair[0] == flag).map(|pair| pair[1]);
     let package = after("-p").unwrap_or("fairways");
     let name = package.strip_prefix("fairways-").unwrap_or(package);
-    let groups = ["base", "server", "lab", "proof"];
-    let folders = groups.map(|group| project().join("crates").join(group).join(name));
-    let folder = folders.iter().find(|folder| folder.join("Cargo.toml").is_file());
+    let groups =
+        ["base", "server", "lab", "proof"].map(|group| project().join("crates").join(group));
+    let mut folders = groups.iter().flat_map(|group| [group.join(package), group.join(name)]);
+    let folder = folders.find(|folder| folder.join("Cargo.toml").is_file());
     let Some(folder) = folder else { return Some(format!("no package {package}")) };
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     for (flag, of) in [("--example", "examples"), ("--bench", "benches"), ("--test", "tests")] {

@@ -25,7 +25,7 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
         "Fairways cannot manage this host as it is.",
         "missing  mount: resctrl is not mounted",
     );
-    shells::serve(&machine, "/usr/share/zsh/vendor-completions/_fairways");
+    shells::serve(&machine, "/usr/share/zsh/vendor-completions");
 
     machine.emulate();
     machine.doctor_says(
@@ -105,6 +105,8 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     );
 
     machine.run("umount /sys/fs/resctrl; systemctl stop emulator || true");
+    // The lab's package stands by itself, and leaves nothing.
+    machine.run("fairways-lab policies && dpkg --purge fairways-lab");
     let after = machine.files();
     let [gone, left] =
         [before.difference(&after), after.difference(&before)].map(Iterator::collect);

@@ -302,7 +302,7 @@ pub(crate) fn packages() -> &'static Packages {
 pub(crate) fn make(folder: &Path, args: &[&str]) -> Vec<PathBuf> {
     let output =
         Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/build"))
-            .arg("--binary")
+            .arg("--programs")
             .arg(stripped())
             .arg("--out")
             .arg(folder)
@@ -319,14 +319,17 @@ pub(crate) fn make(folder: &Path, args: &[&str]) -> Vec<PathBuf> {
     packages
 }
 
-/// This build's binary without debug information, which takes long to remove.
+/// This build's programs without debug information, which takes long to remove, in a folder.
 fn stripped() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
-        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fairways");
-        let mut strip = Command::new("strip");
-        strip.arg("-o").arg(&to).arg(fairways_doors::fairways());
-        assert!(strip.status().unwrap().success());
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+        fs::create_dir_all(&to).unwrap();
+        for door in [fairways_doors::fairways(), fairways_doors::fairways_lab()] {
+            let mut strip = Command::new("strip");
+            strip.arg("-o").arg(to.join(door.file_name().unwrap())).arg(door);
+            assert!(strip.status().unwrap().success());
+        }
         to
     })
 }

@@ -34,7 +34,7 @@ fn packages_are_reproducible_and_have_the_same_files() {
     }
     let again = tempfile::tempdir().unwrap();
     let made = make(again.path(), &[]);
-    assert_eq!(made.len(), 2);
+    assert_eq!(made.len(), 4);
     let first: Vec<PathBuf> =
         made.iter().map(|one| packages().now.join(one.file_name().unwrap())).collect();
     for (one, two) in first.iter().zip(&made) {
@@ -42,13 +42,29 @@ fn packages_are_reproducible_and_have_the_same_files() {
     }
     let later = fs::read_dir(&packages().newer).unwrap().map(|one| one.unwrap().file_name());
     assert!(later.into_iter().all(|name| name.to_str().unwrap().contains("99.0")));
-    let listed = printed("sh", &["-c", "dpkg-deb --fsys-tarfile \"$0\" | tar t"], &first[0]);
-    let deb = paths(&listed);
-    let in_rpm = printed("rpm", &["--query", "--list", "--package"], &first[1]);
-    let folders = |path: &String| {
-        !["/etc/fairways", "/etc/fairways/fairways.toml.d"].contains(&path.as_str())
+    let files = |of: &[PathBuf]| {
+        let listed = printed("sh", &["-c", "dpkg-deb --fsys-tarfile \"$0\" | tar t"], &of[0]);
+        let in_rpm = printed("rpm", &["--query", "--list", "--package"], &of[1]);
+        let folders = |path: &String| {
+            !["/etc/fairways", "/etc/fairways/fairways.toml.d"].contains(&path.as_str())
+        };
+        let rpm: BTreeSet<String> = paths(&in_rpm).into_iter().filter(folders).collect();
+        [paths(&listed), rpm]
     };
-    let rpm: BTreeSet<String> = paths(&in_rpm).into_iter().filter(folders).collect();
+    let [deb, rpm] = files(&first[..2]);
+    let [lab, lab_rpm] = files(&first[2..]);
+    for path in [
+        "/usr/bin/fairways-lab",
+        "/usr/share/man/man1/fairways-lab.1.gz",
+        "/usr/share/man/man1/fairways-lab-run.1.gz",
+        "/usr/share/bash-completion/completions/fairways-lab",
+        "/usr/share/fish/vendor_completions.d/fairways-lab.fish",
+    ] {
+        assert!(lab.contains(path) && lab_rpm.contains(path), "{path}: {lab:?} {lab_rpm:?}");
+    }
+    // A student never meets systemd, and both may be installed.
+    assert!(!lab.iter().any(|path| path.contains("systemd") || path.starts_with("/etc")));
+    assert_eq!(deb.intersection(&lab).collect::<Vec<_>>(), Vec::<&String>::new());
     for path in [
         "/usr/bin/fairways",
         "/usr/lib/systemd/system/fairways.service",
@@ -97,20 +113,34 @@ fn licences_of_others_are_listed() {
     if !has("licences of others", &needs.map(Need::Program)) {
         return;
     }
-    let (folder, rpm) = (unpacked(), in_folder(&packages().now, "rpm"));
-    let doc = folder.path().join("usr/share/doc/fairways");
+    for (program, some, licence, debians) in [
+        (
+            "fairways",
+            &["rustix ", "clap ", "libbpf-sys ", "libbpf, ", "The standard library of Rust"][..],
+            "(MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND Zlib AND BSD-2-Clause",
+            "License: (Expat or Apache-2.0) and Expat and Apache-2.0 and Zlib and BSD-2-clause\n",
+        ),
+        (
+            "fairways-lab",
+            &["rustix ", "clap ", "lzma-rust2 ", "parquet ", "The standard library of Rust"],
+            "(MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND Zlib",
+            "License: (Expat or Apache-2.0) and Expat and Apache-2.0 and Zlib\n",
+        ),
+    ] {
+        licences_are_listed(program, some, licence, debians);
+    }
+}
+
+/// Checks the list of a program's package: it names these crates, and their licences are those of
+/// the package, which the .rpm and the .deb state so.
+fn licences_are_listed(program: &str, some: &[&str], licence: &str, debians: &str) {
+    let (folder, rpm) = (unpacked(program), package_of(program, "rpm"));
+    let doc = folder.path().join("usr/share/doc").join(program);
     let text = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
     let (list, texts) = text.split_once("====").unwrap();
     let crates: Vec<(&str, &str)> = list.lines().filter_map(|line| line.split_once(": ")).collect();
-    for of in [
-        "rustix ",
-        "clap ",
-        "lzma-rust2 ",
-        "libbpf-sys ",
-        "libbpf, ",
-        "The standard library of Rust",
-    ] {
-        assert!(crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
+    for of in some {
+        assert!(crates.iter().any(|(name, _)| name.starts_with(*of)), "{of}: {list}");
     }
     // Dependencies of tests and build scripts alone, and of the compiler, are not listed.
     for of in ["assert_cmd ", "proptest ", "serde_derive ", "fairways"] {
@@ -122,18 +152,16 @@ fn licences_of_others_are_listed() {
         assert!(
             choices
                 .into_iter()
-                .any(|one| ["MIT", "Apache-2.0", "Zlib", "BSD-2-Clause"].contains(&one.trim())),
+                .any(|one| licence.split(['(', ')', ' ']).any(|of| of == one.trim())),
             "{name}: {expression}"
         );
     }
     assert!(texts.contains("Copyright (c)") && texts.contains("Apache License"));
-    assert!(texts.contains("Copyright (c) 2015 The Libbpf Authors"));
+    assert_eq!(texts.contains("Copyright (c) 2015 The Libbpf Authors"), program == "fairways");
     let stated = printed("rpm", &["--query", "--queryformat", "%{LICENSE}", "--package"], &rpm);
-    assert_eq!(stated, "(MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND Zlib AND BSD-2-Clause");
+    assert_eq!(stated, licence);
     let copyright = fs::read_to_string(doc.join("copyright")).unwrap();
-    assert!(copyright.contains(
-        "License: (Expat or Apache-2.0) and Expat and Apache-2.0 and Zlib and BSD-2-clause\n"
-    ));
+    assert!(copyright.contains(debians));
 }
 
 /// The packaged programs can load a scheduler into the kernel, and windows, as built: the libraries
@@ -144,10 +172,10 @@ fn packages_carry_programs_for_the_kernel_and_depend_on_what_these_take() {
     if !has("programs for the kernel", &needs.map(Need::Program)) {
         return;
     }
-    let (folder, rpm) = (unpacked(), in_folder(&packages().now, "rpm"));
+    let (folder, rpm) = (unpacked("fairways"), package_of("fairways", "rpm"));
     let fairways = folder.path().join("usr/bin/fairways");
     let linked = printed("readelf", &["--dynamic"], &fairways);
-    let deb = printed("dpkg-deb", &["--field"], &in_folder(&packages().now, "deb"));
+    let deb = printed("dpkg-deb", &["--field"], &package_of("fairways", "deb"));
     let depends = deb.lines().find(|line| line.starts_with("Depends:")).unwrap();
     let requires = printed("rpm", &["--query", "--requires", "--package"], &rpm);
     for (library, package) in [("libelf.so.1", "libelf1 "), ("libz.so.1", "zlib1g ")] {
@@ -171,8 +199,14 @@ fn installed_pages_link_to_what_is_there() {
     ) {
         return;
     }
-    let folder = unpacked();
-    let pages = printed("find", &["-L"], &folder.path().join("usr/share/doc/fairways"));
+    for program in ["fairways", "fairways-lab"] {
+        links_lead_to_files(program);
+    }
+}
+
+fn links_lead_to_files(program: &str) {
+    let folder = unpacked(program);
+    let pages = printed("find", &["-L"], &folder.path().join("usr/share/doc").join(program));
     let mut seen = 0;
     for page in pages.lines().filter(|path| path.ends_with(".md")) {
         let text = fs::read_to_string(page).unwrap();
@@ -194,28 +228,41 @@ fn installed_pages_link_to_what_is_there() {
     assert!(seen > 100, "{seen}");
 }
 
-/// The files of the .deb.
-fn unpacked() -> tempfile::TempDir {
+/// The files of a program's .deb.
+fn unpacked(program: &str) -> tempfile::TempDir {
     fairways_testing::needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let mut dpkg = Command::new("dpkg-deb");
-    dpkg.arg("--extract").arg(in_folder(&packages().now, "deb")).arg(folder.path());
+    dpkg.arg("--extract").arg(package_of(program, "deb")).arg(folder.path());
     assert!(dpkg.status().unwrap().success());
     folder
 }
 
-fn in_folder(folder: &Path, extension: &str) -> PathBuf {
-    let mut all = fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
-    all.find(|path| path.extension().is_some_and(|of| of == extension)).unwrap()
+/// A program's package of a kind.
+fn package_of(program: &str, extension: &str) -> PathBuf {
+    let mut all = fs::read_dir(&packages().now).unwrap().map(|one| one.unwrap().path());
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let rest = name.strip_prefix(program).unwrap_or_default();
+        let is_its = rest.starts_with(['_', '-']) && !rest.starts_with("-lab");
+        is_its && path.extension().is_some_and(|of| of == extension)
+    };
+    all.find(is_it).unwrap()
 }
 
 #[test]
 fn bad_input_for_packages_is_reported_in_one_line() {
     for (args, said) in [
-        (&["--binary", "/nonesuch"][..], "--binary: expected a program, found '/nonesuch'"),
+        (
+            &["--programs", "/nonesuch"][..],
+            "--programs: expected a folder with fairways, found '/nonesuch'",
+        ),
         (&["--version", "new"], "--version: expected a version such as 0.1.0, found 'new'"),
         (&["--out"], "--out: expected a value after it"),
-        (&["apk"], "expected --binary, --out, --version, --quick, deb or rpm, found 'apk'"),
+        (
+            &["apk"],
+            "expected --programs, --out, --version, --quick, deb, rpm, fairways or fairways-lab, found 'apk'",
+        ),
     ] {
         let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/build");
         let output = Command::new(build).args(args).env("SOURCE_DATE_EPOCH", "0").output().unwrap();

@@ -24,7 +24,7 @@ fn the_rpm_is_installed_started_upgraded_and_removed() {
         "Fairways cannot manage this host as it is.",
         "missing  mount: resctrl is not mounted",
     );
-    shells::serve(&machine, "/usr/share/zsh/site-functions/_fairways");
+    shells::serve(&machine, "/usr/share/zsh/site-functions");
 
     machine.emulate();
     machine.doctor_says(
@@ -63,7 +63,7 @@ fn the_rpm_is_installed_started_upgraded_and_removed() {
 
     // A daemon that runs outside the service is not stopped, and its ledger stays.
     let again = format!(
-        "{RPM} --install --nodeps /mnt/packages/newer/*.rpm && \
+        "{RPM} --install --nodeps /mnt/packages/newer/fairways-99*.rpm && \
          mv /etc/fairways/fairways.toml.rpmsave /etc/fairways/fairways.toml"
     );
     machine.run(&again);
@@ -81,6 +81,7 @@ fn the_rpm_is_installed_started_upgraded_and_removed() {
     machine.run("test ! -e /var/lib/fairways");
     assert_eq!(machine.run("find /sys/fs/resctrl -name 'fairways.*'"), "");
     assert_eq!(machine.run("cat /sys/fs/resctrl/schemata"), whole);
+    machine.run(&format!("fairways-lab policies && {RPM} --erase fairways-lab"));
     machine.run("rm -r /etc/fairways; umount /sys/fs/resctrl; systemctl stop emulator || true");
     let after = machine.files();
     let [gone, left] =

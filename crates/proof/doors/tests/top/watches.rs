@@ -165,19 +165,25 @@ fn a_screen_is_printed_of_a_journal_at_a_time() {
     assert!(small.lines().all(|line| line.chars().count() <= 50), "{small}");
 }
 
+/// The line in which `top` of a door refuses these flags.
+fn said_by(door: PathBuf, flags: &[&str]) -> String {
+    let mut command = Command::new(door);
+    let output = command.arg("top").args(flags).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
 #[test]
 fn a_missing_terminal_and_wrong_flags_are_reported_in_one_line() {
-    let said_by = |door: PathBuf, flags: &[&str]| {
-        let mut command = Command::new(door);
-        let output = command.arg("top").args(flags).stdin(Stdio::null()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(output.stdout.is_empty());
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(said.lines().count(), 1, "{said}");
-        said
-    };
-    let said = |flags: &[&str]| said_by(this(), flags);
-    let said_by_lab = |flags: &[&str]| said_by(fairways_doors::fairways_lab(), flags);
+    fn said(flags: &[&str]) -> String {
+        said_by(this(), flags)
+    }
+    fn said_by_lab(flags: &[&str]) -> String {
+        said_by(fairways_doors::fairways_lab(), flags)
+    }
     let [journal, path] = JOURNAL;
     assert!(said(&[journal, path]).contains("expected a terminal; --once prints"));
     assert!(said_by_lab(&[]).contains("expected --machine MACHINE, --emulated DIR or --journal"));

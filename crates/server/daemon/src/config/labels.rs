@@ -69,7 +69,7 @@ fn is_value(text: &str) -> bool {
 
 /// Whether Kubernetes takes a text as a label's value, except for an empty one: at most 63
 /// characters, the first and the last of them a letter or a digit ("Labels and Selectors").
-pub(crate) fn is_label_value(text: &str) -> bool {
+fn is_label_value(text: &str) -> bool {
     let ends = [text.bytes().next(), text.bytes().last()];
     text.len() <= 63
         && is_label(text, "-._")

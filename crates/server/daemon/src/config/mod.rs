@@ -29,7 +29,6 @@ pub use import::{ImportOptions, SourceKind, import};
 pub use keys::keys;
 pub(crate) use kubernetes::group_name;
 pub use kubernetes::{Kubernetes, PodRule};
-pub(crate) use labels::is_label_value;
 pub(crate) use lacks::{all_needs, lacks};
 pub use listen::Listen;
 pub use load::read;
@@ -38,7 +37,7 @@ pub use names::{program_name, unique_name};
 pub(crate) use schema::Windows;
 pub use schema::{
     Clock, Config, Control, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, Metrics,
-    NodeFeatures, ProgramConfig, Scheduler, SchedulerKind,
+    ProgramConfig, Scheduler, SchedulerKind,
 };
 pub use values::{ClockSource, CounterSource};
 

@@ -50,8 +50,6 @@ pub struct Config {
     pub control: Control,
     /// Where it answers Prometheus.
     pub metrics: Metrics,
-    /// What node-feature-discovery reads of it.
-    pub node_features: NodeFeatures,
     /// The journal of events and actions.
     pub journal: Journal,
     /// Pods of Kubernetes.
@@ -77,7 +75,6 @@ impl Default for Config {
             log: Log::default(),
             control: Control::default(),
             metrics: Metrics::default(),
-            node_features: NodeFeatures::default(),
             journal: Journal::default(),
             kubernetes: Kubernetes::default(),
             program: Vec::new(),
@@ -294,15 +291,6 @@ pub struct Metrics {
     /// may.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
     pub(crate) token_file: Option<PathBuf>,
-}
-
-/// What node-feature-discovery of Kubernetes reads of the daemon.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct NodeFeatures {
-    /// The file; without it, there is none.
-    #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
-    pub(crate) file: Option<PathBuf>,
 }
 
 /// The journal of events and actions.

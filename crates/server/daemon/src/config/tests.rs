@@ -72,8 +72,6 @@ socket = "/run/other.sock"
 [metrics]
 listen = "[::1]:19750"
 token_file = "/etc/fairways/metrics.token"
-[node_features]
-file = "/etc/kubernetes/node-feature-discovery/features.d/fairways"
 [journal]
 file = "/var/log/fairways.journal"
 size = "64M"

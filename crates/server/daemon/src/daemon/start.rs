@@ -20,7 +20,6 @@ use crate::journals::Journals;
 use crate::lacking::Lacking;
 use crate::losses::{DaemonLosses, LossObserver, SharedLosses};
 use crate::missing::Missing;
-use crate::node_features::NodeFeatureObserver;
 use crate::notify::Notify;
 use crate::nri::{Nri, NriTotals};
 use crate::observer::HostObserver;
@@ -93,8 +92,6 @@ impl Daemon {
             out_of_sight: open::out_of_sight(),
             nri: nri.as_ref().map(Nri::connection),
         };
-        let is_described = is_asked && rules.trial.is_none();
-        let node_features = open::node_features(&config).filter(|_| is_described);
         let reads = open::read_by_policy(&config);
         let mut observers = ObserverList::default();
         observers.add(journals);
@@ -115,9 +112,6 @@ impl Daemon {
         observers.add_if_some(metrics);
         observers.add_if_some(control);
         observers.add_if_some(nri);
-        observers.add_if_some(
-            node_features.map(|file| NodeFeatureObserver { file, watched: Arc::clone(&watched) }),
-        );
         let pace = TurnPace::new(Arc::clone(&signals.came));
         Ok(Self {
             config,

@@ -81,7 +81,7 @@ impl Server {
         let (listener, over) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
         let (accepting, ends) = (Arc::clone(&listener), Arc::clone(&over));
         let serve = move || {
-            let mut door = Door { pages, clients: Clients::default(), waiting: Vec::new() };
+            let mut door = Entrance { pages, clients: Clients::default(), waiting: Vec::new() };
             while !ends.load(Ordering::Relaxed) {
                 door.turn(&accepting);
             }
@@ -132,13 +132,13 @@ enum Heard {
 }
 
 /// The connections that wait for their requests, the oldest first.
-struct Door {
+struct Entrance {
     pages: Arc<dyn Pages>,
     clients: Clients,
     waiting: Vec<Waiting>,
 }
 
-impl Door {
+impl Entrance {
     /// Waits until something comes, and handles it.
     fn turn(&mut self, listener: &Listener) {
         let now = Instant::now();

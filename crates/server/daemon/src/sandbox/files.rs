@@ -49,7 +49,6 @@ fn written(config: &Config) -> Vec<PathBuf> {
     if let Some(Listen::Unix(path)) = &config.metrics.listen {
         folders.extend(beside(path));
     }
-    folders.extend(config.node_features.file.as_deref().and_then(beside));
     folders.extend(config.journal.file.as_deref().and_then(beside));
     let sources = config.program.iter().filter_map(|program| program.latency.as_ref());
     let sockets = sources.filter_map(|source| match &source.value {

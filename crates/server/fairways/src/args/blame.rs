@@ -23,7 +23,7 @@ use super::no_latency;
 /// on this host, which reports the last 30 to 60 seconds.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Blame {
+pub(crate) struct HostBlame {
     /// Control socket of the daemon [default: /run/fairways/fairways.sock]
     #[arg(long, value_name = "SOCKET", conflicts_with = "journal")]
     control: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub(crate) struct Blame {
     flags: BlameFlags,
 }
 
-impl Blame {
+impl HostBlame {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let Self { control, flags } = self;

@@ -30,14 +30,14 @@ use fairways_daemon::config;
 use fairways_verbs::DoorArgs;
 use fairways_verbs::args::CommonCommand;
 
-use blame::Blame;
+use blame::HostBlame;
 use daemon::{Restore, Status};
 use host::{AskedOfConfig, Collect, Config, Doctor, Export};
-use report::Report;
-use run::Run;
+use report::JournalReport;
+use run::DaemonRun;
 use scan::Scan;
-use top::Top;
-use trial::Trial;
+use top::HostTop;
+use trial::HostTrial;
 
 /// The command line. Flags that both doors have say here what holds for a host.
 pub(crate) fn command() -> clap::Command {
@@ -46,7 +46,7 @@ pub(crate) fn command() -> clap::Command {
     fn says(flag: clap::Arg, text: &'static str) -> clap::Arg {
         flag.help(text).long_help(text)
     }
-    Args::command()
+    ServerArgs::command()
         .mut_subcommand("run", |run| {
             run.mut_arg("policy", |flag| says(flag, POLICY))
                 .mut_arg("duration", |flag| {
@@ -74,22 +74,22 @@ pub(crate) fn command() -> clap::Command {
     arg_required_else_help = true,
     after_help = format!("{}\n\n{}", crate::EXAMPLES, fairways_command_kit::exit::HELP)
 )]
-pub(crate) struct Args {
+pub(crate) struct ServerArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ServerCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ServerCommand {
     Doctor(Doctor),
     Scan(Scan),
-    Run(Box<Run>),
-    Trial(Box<Trial>),
+    Run(Box<DaemonRun>),
+    Trial(Box<HostTrial>),
     Status(Status),
-    Top(Box<Top>),
-    Blame(Blame),
+    Top(Box<HostTop>),
+    Blame(HostBlame),
     Restore(Restore),
-    Report(Report),
+    Report(JournalReport),
     Config(Config),
     Collect(Collect),
     Export(Export),
@@ -97,35 +97,35 @@ enum Command {
     Common(CommonCommand),
 }
 
-impl DoorArgs for Args {
+impl DoorArgs for ServerArgs {
     fn hidden(&self) -> Option<io::Result<()>> {
         match &self.command {
-            Command::Common(common) => common.hidden(),
+            ServerCommand::Common(common) => common.hidden(),
             _ => None,
         }
     }
 
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.command {
-            Command::Doctor(doctor) => doctor.run(out),
-            Command::Scan(scan) => scan.run(out),
-            Command::Run(run) => run.run(out),
-            Command::Trial(trial) => trial.run(out),
-            Command::Status(status) => {
+            ServerCommand::Doctor(doctor) => doctor.run(out),
+            ServerCommand::Scan(scan) => scan.run(out),
+            ServerCommand::Run(run) => run.run(out),
+            ServerCommand::Trial(trial) => trial.run(out),
+            ServerCommand::Status(status) => {
                 fairways_daemon::status(status.control.as_deref(), status.json, out)
             }
-            Command::Top(top) => top.run(out),
-            Command::Blame(blame) => blame.run(out),
-            Command::Restore(restore) => fairways_daemon::restore(&restore.into(), out),
-            Command::Report(report) => report.run(out),
-            Command::Config(config) => match config.asked {
+            ServerCommand::Top(top) => top.run(out),
+            ServerCommand::Blame(blame) => blame.run(out),
+            ServerCommand::Restore(restore) => fairways_daemon::restore(&restore.into(), out),
+            ServerCommand::Report(report) => report.run(out),
+            ServerCommand::Config(config) => match config.asked {
                 AskedOfConfig::Check { file } => config::check(file.as_deref(), out),
                 AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, out),
                 AskedOfConfig::Import(import) => config::import(&import.into(), out),
             },
-            Command::Collect(collect) => collect.run(out),
-            Command::Export(export) => crate::export::run(&export.into(), out),
-            Command::Common(common) => common.run(&crate::DOOR, out),
+            ServerCommand::Collect(collect) => collect.run(out),
+            ServerCommand::Export(export) => crate::export::run(&export.into(), out),
+            ServerCommand::Common(common) => common.run(&crate::DOOR, out),
         }
     }
 }

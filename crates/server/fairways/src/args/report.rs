@@ -19,12 +19,12 @@ use super::no_latency;
 /// the plans, and the numbers as tables (docs/report.md).
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Report {
+pub(crate) struct JournalReport {
     #[command(flatten)]
     flags: ReportFlags,
 }
 
-impl Report {
+impl JournalReport {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let recogniser = Recogniser {

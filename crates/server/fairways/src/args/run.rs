@@ -20,14 +20,14 @@ use super::daemon::{HostFlags, set};
 /// SIGHUP, it reads the configuration again.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Run {
+pub(crate) struct DaemonRun {
     #[command(flatten)]
     managed: ManagedRun,
 
     #[command(flatten)]
     journal: JournalFlags,
 
-    /// Print one JSON object at the end, instead of events (docs/run.md)
+    /// Print one JSON object at the end, instead of events (docs/daemon.md)
     #[arg(long, help_heading = None::<&'static str>)]
     json: bool,
 }
@@ -42,7 +42,7 @@ pub(super) struct ManagedRun {
     pub(super) decide: DecideFlags,
 }
 
-impl Run {
+impl DaemonRun {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         fairways_daemon::run(&self.managed.options(Some(self.journal), self.json), out)

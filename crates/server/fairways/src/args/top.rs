@@ -21,7 +21,7 @@ use super::no_latency;
 /// daemon once.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Top {
+pub(crate) struct HostTop {
     /// Control socket of the daemon [default: /run/fairways/fairways.sock]
     #[arg(long, value_name = "SOCKET", conflicts_with = "journal")]
     control: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub(crate) struct Top {
     flags: TopFlags,
 }
 
-impl Top {
+impl HostTop {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let Self { control, flags } = self;

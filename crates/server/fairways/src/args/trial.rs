@@ -24,7 +24,7 @@ use super::run::ManagedRun;
 /// exit code is 1. Takes the flags of `fairways run` (docs/trial.md).
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Trial {
+pub(crate) struct HostTrial {
     #[command(flatten)]
     managed: ManagedRun,
 
@@ -37,7 +37,7 @@ pub(crate) struct Trial {
     seed: u64,
 }
 
-impl Trial {
+impl HostTrial {
     /// Runs the command; everything is checked before anything happens.
     pub(crate) fn run(mut self, out: &mut dyn Write) -> anyhow::Result<()> {
         // A host reports only profiles that its configuration names.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::chart::{can_render, objects, one, release, rendered};
+use crate::chart::{can_render, objects, release, rendered};
 
 /// The places where two values differ.
 fn differences(before: &Value, after: &Value, at: &str, to: &mut Vec<String>) {
@@ -66,16 +66,9 @@ fn an_upgrade_changes_the_pods_and_a_rollback_makes_them_as_they_were() {
 
 /// The objects of a release with everything switched on.
 fn whole_release(name: &str) -> Vec<Value> {
-    let set = "nodeFeatures.enabled=true,serviceMonitor.enabled=true,prometheusRule.enabled=true";
+    let set = "serviceMonitor.enabled=true,prometheusRule.enabled=true";
     let output = release(name, None, &["--set", set, "--set", "dashboards.enabled=true"]);
     objects(std::str::from_utf8(&output.stdout).unwrap())
-}
-
-/// The name of the NodeFeatureRule of a release in that namespace.
-fn rule_name(namespace: &str) -> Value {
-    let more = ["--namespace", namespace, "--set", "nodeFeatures.enabled=true"];
-    let objects = objects(&rendered(None, &more));
-    one(&objects, "NodeFeatureRule")["metadata"]["name"].clone()
 }
 
 /// Two releases in a cluster share no object, and no pod: one for each pool of nodes.
@@ -85,13 +78,11 @@ fn two_releases_are_apart() {
         return;
     }
     let (one, other) = (whole_release("fairways"), whole_release("databases"));
-    assert_eq!((one.len(), other.len()), (9, 9));
+    assert_eq!((one.len(), other.len()), (8, 8));
     for (one, other) in one.iter().zip(&other) {
         assert_eq!(one["kind"], other["kind"]);
         assert_ne!(one["metadata"]["name"], other["metadata"]["name"], "{}", one["kind"]);
         let [one, other] = [one, other].map(|object| &object["spec"]["selector"]);
         assert!(one.is_null() || one != other, "{one}");
     }
-    // Of one name in two namespaces: what belongs to none differs.
-    assert_ne!(rule_name("first"), rule_name("second"));
 }

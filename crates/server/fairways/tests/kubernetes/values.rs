@@ -15,16 +15,13 @@ use crate::judge::{VERSIONS, judged, project, python};
 const SETS: [&str; 5] = ["defaults", "guaranteed", "services", "monitored", "hardened"];
 
 /// Where the definitions of objects are that are not Kubernetes' own.
-const DEFINITIONS: [(&str, &[&str]); 2] = [
-    (
-        "github.com/prometheus-operator/prometheus-operator@v0.85.0",
-        &[
-            "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
-            "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
-        ],
-    ),
-    ("sigs.k8s.io/node-feature-discovery@v0.17.3", &["deployment/base/nfd-crds/nfd-api-crds.yaml"]),
-];
+const DEFINITIONS: [(&str, &[&str]); 1] = [(
+    "github.com/prometheus-operator/prometheus-operator@v0.85.0",
+    &[
+        "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+        "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+    ],
+)];
 
 fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubernetes")
@@ -89,19 +86,16 @@ fn every_set_makes_what_kubernetes_takes() {
         assert!(output.status.success(), "{version}: {output:?}");
     }
     let kinds: Vec<&str> = custom.iter().map(|of| of["kind"].as_str().unwrap()).collect();
-    let expected = ["NodeFeatureRule", "PrometheusRule", "PrometheusRule", "ServiceMonitor"];
+    let expected = ["PrometheusRule", "PrometheusRule", "ServiceMonitor"];
     assert_eq!(BTreeSet::from_iter(&kinds), BTreeSet::from_iter(&expected));
     let definitions = definitions();
     let all: Vec<&Value> = custom.iter().collect();
     assert_eq!(check_custom(&all, &definitions), Ok(()));
     // The judge works.
-    for (kind, path) in [("ServiceMonitor", "/spec/selectors"), ("NodeFeatureRule", "/spec/rule")] {
-        let mut wrong = one(&custom, kind).clone();
-        let (place, key) = path.rsplit_once('/').unwrap();
-        wrong.pointer_mut(place).unwrap()[key] = json!([]);
-        let why = check_custom(&[&wrong], &definitions).unwrap_err();
-        assert!(why.contains(key), "{why}");
-    }
+    let mut wrong = one(&custom, "ServiceMonitor").clone();
+    wrong["spec"]["selectors"] = json!([]);
+    let why = check_custom(&[&wrong], &definitions).unwrap_err();
+    assert!(why.contains("selectors"), "{why}");
 }
 
 /// The daemon's ConfigMap.
@@ -206,12 +200,6 @@ fn what_is_configured_is_permitted() {
     let pod = &one(&guaranteed, "DaemonSet")["spec"]["template"]["spec"];
     let items = &entry(&pod["volumes"], "configuration")["configMap"]["items"];
     assert_eq!(items[1], json!({"key": "values.toml", "path": "fairways.toml.d/values.toml"}));
-    let features = entry(&pod["containers"][0]["volumeMounts"], "node-features");
-    let file = settings(configuration(&guaranteed))["node_features"]["file"].clone();
-    let folder = features["mountPath"].as_str().unwrap();
-    assert_eq!(file, format!("{folder}/fairways"));
-    assert!(entry(&pod["volumes"], "node-features")["hostPath"]["path"].is_string());
-
     let nri = entry(&pod["containers"][0]["volumeMounts"], "nri");
     assert_eq!(nri["mountPath"], entry(&pod["volumes"], "nri")["hostPath"]["path"]);
     let socket = settings(configuration(&guaranteed))["kubernetes"]["socket"].clone();
