@@ -5,9 +5,9 @@
 //!
 //! A page has no date and no random numbers: the same results give the same bytes. It works on
 //! paper, on a telephone, in light and dark mode, and uses no network: its policy (CSP) lets it
-//! load nothing, and run only the script that copies tables, which is not needed to read it. The hash in
-//! that policy is of `templates/report/copy.js` without its last newline: `head -c -1 copy.js |
-//! openssl dgst -sha256 -binary | base64`; a browser runs no other script.
+//! load nothing, and run only the script that copies tables, which is not needed to read it. A
+//! browser runs no other script: the policy has the hash of `templates/report/copy.js` without its
+//! last newline, `head -c -1 copy.js | openssl dgst -sha256 -binary | base64`.
 
 mod bars;
 mod curve;

@@ -4,11 +4,11 @@
 //! LFOC and LFOC+ build a plan by rules: streaming programs confined, sensitive ones alone or in
 //! pairs. The exact optimum (`fairways-lab optimum`) is a few percent fairer, but takes seconds
 //! with sixteen programs. This policy starts from LFOC+'s plan and improves it in small steps: a
-//! program moves to another cluster or to a new one (`search.rs`); where no move helps, two programs swap
-//! their clusters; where no swap helps, two clusters merge. For each step the ways are divided
-//! again: each cluster gets those that it needs to be no slower than a better plan may be, the
-//! slowest cluster the next one, then single ways are traded (`divide.rs`). It ends where no step
-//! is better, or when the trials run out.
+//! program moves to another cluster or to a new one (`search.rs`); where no move helps, two
+//! programs swap their clusters; where no swap helps, two clusters merge. For each step the ways
+//! are divided again: each cluster gets those that it needs to be no slower than a better plan may
+//! be, the slowest cluster the next one, then single ways are traded (`divide.rs`). It ends where
+//! no step is better, or when the trials run out.
 //!
 //! How a cluster fares depends on its programs and its ways alone, so each set of programs is
 //! evaluated once, as far as divisions ask, by the published model of shared ways

@@ -275,7 +275,12 @@ fn the_containerfile_copies_what_is_there() {
         let mut words: Vec<&str> = value.split_whitespace().collect();
         words.pop();
         if words[0].starts_with("--from=") {
-            let made = ["/src/target/release/fairways", "/src/THIRD-PARTY", "/libraries"];
+            let made = [
+                "/src/target/release/fairways",
+                "/src/target/release/fairways-lab",
+                "/src/THIRD-PARTY",
+                "/libraries",
+            ];
             assert!(words.len() == 2 && made.contains(&words[1]), "{words:?}");
             continue;
         }
