@@ -17,6 +17,9 @@ use crate::manual::Manual;
 /// The program in whose words the commands of both doors are written.
 const FIRST: &str = "fairways";
 
+/// The commands that both doors have, in the words of the first.
+const COMMON: [&str; 5] = ["explain", "replay", "policies", "completions", "man"];
+
 /// What one door needs to know of the other, to send users there.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherDoor {
@@ -102,11 +105,7 @@ impl Door {
         if self.name == FIRST {
             return command;
         }
-        let common = <crate::args::CommonCommand as clap::Subcommand>::augment_subcommands(
-            Command::new(self.name),
-        );
-        let names = common.get_subcommands().map(|verb| verb.get_name().to_owned());
-        names.fold(command, |command, verb| {
+        COMMON.iter().fold(command, |command, verb| {
             command.mut_subcommand(verb, |verb| {
                 let verb = match (verb.get_about(), verb.get_long_about()) {
                     (Some(short), Some(long)) => {
@@ -145,7 +144,7 @@ impl Door {
     /// Its manual.
     #[must_use]
     pub fn manual(&self) -> Manual {
-        Manual::new(self)
+        Manual::new(self.command(), self.examples, self.date)
     }
 
     /// Reads the arguments of this process, or of another one.
@@ -153,7 +152,7 @@ impl Door {
     /// # Errors
     /// If they are not understood, or ask for help.
     pub fn parsed<A: FromArgMatches>(&self, words: Vec<OsString>) -> Result<A, clap::Error> {
-        let mut command = command_for(self, &words);
+        let mut command = command_for(self.command(), &words);
         let matches = command.try_get_matches_from_mut(words.clone()).map_err(|error| {
             self.elsewhere(&error, &words)
                 .map_or(error, |why| command.error(ErrorKind::ArgumentConflict, why))

@@ -3,8 +3,6 @@
 
 use clap::Command;
 
-use crate::Door;
-
 /// Flags under a heading that `-h` shows.
 const EVERYDAY: [&str; 9] =
     ["config", "program", "dry_run", "observe", "mix", "programs", "profiles", "seed", "dynamic"];
@@ -12,19 +10,19 @@ const EVERYDAY: [&str; 9] =
 /// Other flags that `-h` leaves out.
 const RARE: [&str; 5] = ["allow_other", "fault", "host_files", "kernel", "replace"];
 
-/// The command line for these words. `--help` and `help` come before errors in other words, so
+/// The command line of a door for these words. `--help` and `help` come before errors in other words, so
 /// that the words alone say which help is asked for.
-pub(super) fn command_for(door: &Door, words: &[std::ffi::OsString]) -> Command {
+pub(super) fn command_for(command: Command, words: &[std::ffi::OsString]) -> Command {
     let is_full = words.iter().take_while(|word| *word != "--").any(|word| word == "--help");
     if is_full || words.get(1).is_some_and(|word| word == "help") {
-        return full(door, door.command());
+        return full(command);
     }
-    brief(door.command())
+    brief(command)
 }
 
 /// Lets `-h` fit a screen: it leaves out rare flags, and those under a heading that are not
 /// everyday ones.
-pub(super) fn brief(command: Command) -> Command {
+fn brief(command: Command) -> Command {
     command.mut_subcommands(|verb| {
         verb.mut_args(|flag| {
             let id = flag.get_id().as_str();
@@ -37,13 +35,14 @@ pub(super) fn brief(command: Command) -> Command {
 
 /// Lets `--help` fit two screens: clap gives each flag a paragraph there, with its values as a
 /// list.
-pub(super) fn full(door: &Door, mut command: Command) -> Command {
+fn full(mut command: Command) -> Command {
     command.build();
-    command.mut_subcommands(|verb| full_verb(door, verb, &[]))
+    let door = command.get_name().to_owned();
+    command.mut_subcommands(|verb| full_verb(&door, verb, &[]))
 }
 
 /// Sets the help of a verb and of those below it.
-fn full_verb(door: &Door, verb: Command, above: &[&str]) -> Command {
+fn full_verb(door: &str, verb: Command, above: &[&str]) -> Command {
     let name = verb.get_name().to_owned();
     let path = [above, &[name.as_str()]].concat();
     let mut shown = verb.clone();
@@ -59,9 +58,8 @@ fn full_verb(door: &Door, verb: Command, above: &[&str]) -> Command {
 }
 
 /// The last lines of a help: the command's own, and where the long texts of its flags are.
-fn in_full(door: &Door, verb: &Command, path: &[&str]) -> String {
+fn in_full(door: &str, verb: &Command, path: &[&str]) -> String {
     let own = verb.get_after_help().map(|own| format!("{own}\n\n")).unwrap_or_default();
     let page = path.join("-");
-    let name = door.name;
-    format!("{own}More about each flag: man {name}-{page} (`{name} man DIR` writes the pages)")
+    format!("{own}More about each flag: man {door}-{page} (`{door} man DIR` writes the pages)")
 }

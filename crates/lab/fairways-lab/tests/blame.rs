@@ -198,10 +198,10 @@ fn bad_input_is_answered_in_one_line() {
         (
             "--since 5s".to_owned(),
             2,
-            "--since: a daemon reports its last minute: expected --journal",
+            "expected --machine MACHINE or --journal FILE; a daemon is asked by `fairways blame`",
         ),
-        ("--control /nowhere/socket".to_owned(), 1, "/nowhere/socket: no daemon answers there"),
-        ("--control /nowhere/socket --journal x".to_owned(), 2, "cannot be used with"),
+        ("--control /nowhere/socket".to_owned(), 2, "fairways blame --control"),
+        ("--machine model --journal x".to_owned(), 2, "cannot be used with"),
     ] {
         let output = blame(&words);
         let text = String::from_utf8(output.stderr).unwrap();

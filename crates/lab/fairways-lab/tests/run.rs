@@ -241,7 +241,8 @@ fn bad_flags_are_reported_in_one_line() {
         let stderr = refused(run(&[flags, &["-q"]].concat()));
         assert!(stderr.contains(said), "{flags:?}: {stderr}");
     }
-    assert!(refused(fairways(&["run"])).contains("--machine"));
+    let of_a_host = refused(fairways(&["run", "--dry-run"]));
+    assert!(of_a_host.contains("fairways run --dry-run"), "{of_a_host}");
 }
 
 #[test]

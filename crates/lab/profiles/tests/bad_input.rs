@@ -139,7 +139,7 @@ fn columns_that_nothing_gives_are_all_named() {
     assert_eq!(
         why.unwrap_err(),
         "p.csv:1: column llcrpki: expected this column, and llcrpkc, llc_usage_kb, bandwidth_mbps, \
-         llcm_bandwidth, stalls_l2_miss, stalls_l3_miss, stalls_total, stalls_store_buf; fairways \
+         llcm_bandwidth, stalls_l2_miss, stalls_l3_miss, stalls_total, stalls_store_buf; fairways-lab \
          profile measures them, and simulate and optimum score plans without them, found a header \
          without it: \"BENCH,NR_WAYS,ipc,llcmpki\""
     );

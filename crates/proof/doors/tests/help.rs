@@ -239,3 +239,20 @@ fn flags_have_the_headings_of_their_machines() {
     }
     assert!(seen > 50, "{seen}");
 }
+
+/// What is wider is one word: a line of text continues below itself.
+#[test]
+fn every_line_fits_the_terminal() {
+    for words in [&["doctor"][..], &["scan", "--duration", "100ms"]] {
+        for columns in [60, 80, 120, 200] {
+            let mut command = Command::new(fairways_doors::fairways());
+            let output = command.args(words).env("COLUMNS", columns.to_string()).output().unwrap();
+            assert!(!output.stdout.is_empty(), "{words:?}: {output:?}");
+            let text = String::from_utf8(output.stdout).unwrap();
+            // A configuration is for a file.
+            let text = text.split("\nA configuration").next().unwrap();
+            let wide = text.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{words:?}, {columns}: {text}");
+        }
+    }
+}

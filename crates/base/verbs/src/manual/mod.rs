@@ -14,8 +14,6 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use fairways_command_kit::exit;
 
-use crate::Door;
-
 /// The text in the middle of a page's head.
 const MANUAL: &str = "Fairways Manual";
 
@@ -41,16 +39,19 @@ pub struct Page {
 #[derive(Clone, Debug)]
 pub struct Manual {
     command: clap::Command,
-    door: Door,
+    examples: &'static str,
+    date: &'static str,
 }
 
 impl Manual {
-    /// The manual of this door.
-    pub(crate) fn new(door: &Door) -> Self {
-        let mut command = door.command().disable_help_subcommand(true);
+    /// The manual of this command line, with examples for it as a whole, and the date of the last
+    /// commit; the date is empty for a build without git.
+    #[must_use]
+    pub fn new(command: clap::Command, examples: &'static str, date: &'static str) -> Self {
+        let mut command = command.disable_help_subcommand(true);
         // Adds everything that clap derives.
         command.build();
-        Self { command, door: *door }
+        Self { command, examples, date }
     }
 
     /// Writes all pages to `man1` and `man5` of a folder, where man(1) looks for them, or prints
@@ -61,7 +62,8 @@ impl Manual {
     pub fn print(&self, dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
         let pages = self.pages()?;
         let Some(dir) = dir else {
-            let first = pages.iter().find(|page| page.name == format!("{}.1", self.door.name));
+            let first =
+                pages.iter().find(|page| page.name == format!("{}.1", self.command.get_name()));
             return Ok(out.write_all(first.map_or("", |page| &page.text).as_bytes())?);
         };
         for page in pages {
@@ -90,7 +92,7 @@ impl Manual {
         let mut pages = Vec::new();
         self.add_pages(&self.command, None, &mut pages)?;
         if self.has_configuration() {
-            let text = config::page(self.door.date);
+            let text = config::page(self.date);
             pages.push(Page { name: "fairways.toml.5".to_owned(), text });
         }
         Ok(pages)
@@ -110,11 +112,8 @@ impl Manual {
     ) -> anyhow::Result<()> {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
         let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
-        let man = Man::new(command.clone())
-            .title(&name)
-            .date(self.door.date)
-            .source(source())
-            .manual(MANUAL);
+        let man =
+            Man::new(command.clone()).title(&name).date(self.date).source(source()).manual(MANUAL);
         let mut text = Vec::new();
         man.render_title(&mut text)?;
         man.render_name_section(&mut text)?;
@@ -134,14 +133,14 @@ impl Manual {
             files(&mut rest);
         }
         if above.is_none() {
-            examples(self.door.examples, &mut rest);
+            examples(self.examples, &mut rest);
         }
         let mut also: Vec<String> = above.map(|above| format!("{above}(1)")).into_iter().collect();
         also.extend(below().filter_map(|below| Some(format!("{}(1)", below.get_display_name()?))));
         if self.has_configuration() {
             also.push("fairways.toml(5)".to_owned());
         }
-        see_also(&also, self.door.name, &mut rest);
+        see_also(&also, self.command.get_name(), &mut rest);
         rest.to_writer(&mut text)?;
         pages.push(Page { name: format!("{name}.1"), text: tidy(&String::from_utf8(text)?) });
         below().try_for_each(|below| self.add_pages(below, Some(&name), pages))

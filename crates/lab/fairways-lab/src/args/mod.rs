@@ -121,6 +121,18 @@ fn ways(text: &str) -> Result<Ways, String> {
     Ways::new(ways).ok_or_else(|| format!("expected up to {MOST_WAYS} ways, found {text:?}"))
 }
 
+/// The help of `explain`, which shows a journal here.
+const EXPLAIN: &str = "\
+Show the latest decisions of a journal, with their reasons
+
+Examples:
+  fairways-lab explain --journal run.journal
+  fairways-lab explain --journal run.journal -n 3
+  fairways-lab explain --journal run.journal hash-join --json
+
+It shows what happened, what the policy measured, how it classified the programs,
+and what it did.";
+
 /// The command line. Flags that both doors have say here what holds for simulated machines.
 pub(crate) fn command() -> clap::Command {
     const PARTS: &str = "Finished parts to keep [default: all]";
@@ -152,12 +164,15 @@ pub(crate) fn command() -> clap::Command {
         })
         // There is no daemon to ask.
         .mut_subcommand("explain", |explain| {
-            explain.mut_arg("control", |flag| flag.hide(true)).mut_arg("journal", |flag| {
-                says(
-                    flag.required(true),
-                    "The journal; its finished parts (FILE.0, ...) are read first",
-                )
-            })
+            explain.long_about(EXPLAIN).mut_arg("control", |flag| flag.hide(true)).mut_arg(
+                "journal",
+                |flag| {
+                    says(
+                        flag.required(true),
+                        "The journal; its finished parts (FILE.0, ...) are read first",
+                    )
+                },
+            )
         })
 }
 
