@@ -10,8 +10,8 @@ const EVERYDAY: [&str; 9] =
 /// Other flags that `-h` leaves out.
 const RARE: [&str; 5] = ["allow_other", "fault", "host_files", "kernel", "replace"];
 
-/// The command line of a door for these words. `--help` and `help` come before errors in other words, so
-/// that the words alone say which help is asked for.
+/// The command line of a door for these words. `--help` and `help` come before errors in other
+/// words, so that the words alone say which help is asked for.
 pub(super) fn command_for(command: Command, words: &[std::ffi::OsString]) -> Command {
     let is_full = words.iter().take_while(|word| *word != "--").any(|word| word == "--help");
     if is_full || words.get(1).is_some_and(|word| word == "help") {
