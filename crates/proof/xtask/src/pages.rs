@@ -11,11 +11,13 @@ use anyhow::Context as _;
 
 /// What is written, and the tests that write it. The examples print pages that have the tables, so
 /// the tables come first. None needs root.
-const STEPS: [(&str, &str); 4] = [
+const STEPS: [(&str, &str); 6] = [
     ("tables of parameters", "test -p fairways-lab --test policy_pages"),
     ("examples of README.md and docs", "test -p fairways-doors --test documentation"),
     ("answers to mistakes", "test -p fairways-doors --test mistakes"),
     ("schema of the journal", "test -p fairways-record --lib journal"),
+    ("fields of status", "test -p fairways-record --lib fields"),
+    ("tables of metrics", "test -p fairways-daemon --lib metrics::families"),
 ];
 
 /// Where the written files are.

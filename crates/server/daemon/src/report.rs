@@ -9,6 +9,7 @@ use fairways_command_kit::ExitCode;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
 use fairways_record::client;
+use fairways_record::status::fields::{Column, columns};
 use fairways_record::status::{ProgramStatus, Status};
 
 /// Runs `fairways status`: prints the status of the daemon that listens at `control`, or at the
@@ -24,9 +25,48 @@ pub fn status(control: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow
     if status.failed.is_some() { Err(ExitCode(1).into()) } else { Ok(()) }
 }
 
+/// The columns of programs; the limit is shown where there is one.
+const PROGRAMS: [Column<ProgramStatus>; 13] = [
+    columns::PROGRAM,
+    columns::DOMAIN,
+    columns::WAYS,
+    columns::MASK,
+    columns::CLASS,
+    columns::IPC,
+    columns::MPKI,
+    columns::LLCMPKC,
+    columns::OCCUPANCY,
+    columns::TRAFFIC,
+    columns::EXPECTED,
+    columns::SLO,
+    columns::LIMIT,
+];
+
+/// The columns of threads.
+const THREADS: [Column<ProgramStatus>; 8] = [
+    Column { name: "thread", ..columns::PROGRAM },
+    columns::DOMAIN,
+    Column { text: |_, thread| cpus(thread), ..columns::CPUS },
+    Column { text: |_, thread| thread.ordered_ns.map_or("-".to_owned(), time), ..columns::TURN },
+    columns::CLASS,
+    columns::IPC,
+    columns::MPKI,
+    columns::LLCMPKC,
+];
+
 /// The columns that are left out where the terminal is too narrow, in this order.
-const GIVEN_UP: [&str; 10] =
-    ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "expected", "limit", "class"];
+const GIVEN_UP: [&str; 10] = [
+    columns::MASK.name,
+    columns::LLCMPKC.name,
+    columns::TRAFFIC.name,
+    columns::OCCUPANCY.name,
+    columns::MPKI.name,
+    columns::DOMAIN.name,
+    columns::SLO.name,
+    columns::EXPECTED.name,
+    columns::LIMIT.name,
+    columns::CLASS.name,
+];
 
 /// Prints it, as a table or as one JSON object.
 pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -82,36 +122,12 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
             writeln!(out, "the last plan was refused: {why}")?;
         }
     }
-    let mut table = Table::new();
-    let header = [
-        "program",
-        "domain",
-        "ways",
-        "mask",
-        "class",
-        "IPC",
-        "MPKI",
-        "LLCMPKC",
-        "occupancy",
-        "GB/s",
-        "expected",
-        "SLO",
-    ];
     // Most hosts limit nothing.
     let is_limited = status.programs.iter().any(|program| status.limit_text(program).is_some());
-    let header: Vec<&str> = header.into_iter().chain(is_limited.then_some("limit")).collect();
-    table.load_style(STYLE).set_header(&header);
-    for (column, of) in table.column_iter_mut().enumerate() {
-        if ![0, 4, 11].contains(&column) {
-            of.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for program in &status.programs {
-        let limit = is_limited.then(|| text(&status.limit_text(program)));
-        table.add_row(row(program).into_iter().chain(limit));
-    }
+    let shown = if is_limited { &PROGRAMS[..] } else { &PROGRAMS[..PROGRAMS.len() - 1] };
+    let mut table = table_of(shown, status);
     for missing in &status.unmatched {
-        let rest = std::iter::repeat_n("-", header.len() - 1);
+        let rest = std::iter::repeat_n("-", shown.len() - 1);
         table.add_row(std::iter::once(missing.name.as_str()).chain(rest));
     }
     writeln!(out, "{}", fit(table, &GIVEN_UP))?;
@@ -142,27 +158,7 @@ fn threads(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         let turn = domain.quantum_ns.map_or("-".to_owned(), time);
         writeln!(out, "domain {}: CPUs {cpus}, turns of {turn}", domain.id)?;
     }
-    let mut table = Table::new();
-    let header = ["thread", "domain", "CPUs", "next turn", "class", "IPC", "MPKI", "LLCMPKC"];
-    table.load_style(STYLE).set_header(header);
-    for (column, of) in table.column_iter_mut().enumerate() {
-        if ![0, 2, 4].contains(&column) {
-            of.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for program in &status.programs {
-        let raised = if program.raised { " (before others)" } else { "" };
-        table.add_row([
-            program.name.clone(),
-            program.domain.to_string(),
-            format!("{}{raised}", program.cpus.as_deref().unwrap_or("all")),
-            program.ordered_ns.map_or("-".to_owned(), time),
-            text(&program.class),
-            number(program.ipc),
-            number(program.llcmpki),
-            number(program.llcmpkc),
-        ]);
-    }
+    let table = table_of(&THREADS, status);
     writeln!(out, "{}", fit(table, &GIVEN_UP))
 }
 
@@ -170,44 +166,25 @@ fn time(nanos: u64) -> String {
     humantime::format_duration(std::time::Duration::from_nanos(nanos)).to_string()
 }
 
-fn text(text: &Option<String>) -> String {
-    text.clone().unwrap_or_else(|| "-".to_owned())
+/// The CPUs of a thread, and whether it runs before others.
+fn cpus(thread: &ProgramStatus) -> String {
+    let raised = if thread.raised { " (before others)" } else { "" };
+    format!("{}{raised}", thread.cpus.as_deref().unwrap_or("all"))
 }
 
-fn number(number: Option<f64>) -> String {
-    number.map_or("-".to_owned(), |value| format!("{value:.2}"))
-}
-
-/// The number of ways in force, and the planned number where it differs.
-fn ways(program: &ProgramStatus) -> String {
-    let number = |ways: Option<u32>| ways.map_or("-".to_owned(), |ways| ways.to_string());
-    match program.planned_ways {
-        Some(planned) => format!("{} ({planned} planned)", number(program.ways)),
-        None => number(program.ways),
+/// The programs, a row each.
+fn table_of(columns: &[Column<ProgramStatus>], status: &Status) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(columns.iter().map(|column| column.name));
+    for (column, of) in columns.iter().zip(table.column_iter_mut()) {
+        if column.is_number {
+            of.set_cell_alignment(CellAlignment::Right);
+        }
     }
-}
-
-/// The mask in force; without one, the plan's.
-fn mask(program: &ProgramStatus) -> String {
-    let planned = program.planned_mask.as_ref().map(|mask| format!("{mask} planned"));
-    text(&program.mask.clone().or(planned))
-}
-
-fn row(program: &ProgramStatus) -> [String; 12] {
-    [
-        program.name.clone(),
-        program.domain.to_string(),
-        ways(program),
-        mask(program),
-        text(&program.class),
-        number(program.ipc),
-        number(program.llcmpki),
-        number(program.llcmpkc),
-        program.shown_occupancy(),
-        number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
-        number(program.expected_slowdown()),
-        program.objective.map_or("-", |of| of.word()).to_owned(),
-    ]
+    for program in &status.programs {
+        table.add_row(columns.iter().map(|column| (column.text)(status, program)));
+    }
+    table
 }
 
 #[cfg(test)]
@@ -237,7 +214,7 @@ mod tests {
         let objective = |met| Some(ObjectiveStatus { met, ..ObjectiveStatus::default() });
         let words = [Some(true), Some(false), None].map(|met| {
             let program = ProgramStatus { objective: objective(met), ..ProgramStatus::default() };
-            super::row(&program)[11].clone()
+            (columns::SLO.text)(&Status::default(), &program)
         });
         assert_eq!(words, ["met", "missed", "unknown"]);
     }
@@ -246,7 +223,9 @@ mod tests {
     fn what_is_only_planned_is_shown_as_such() {
         let (planned_ways, planned_mask) = (Some(3), Some("0x7".to_owned()));
         let program = ProgramStatus { planned_ways, planned_mask, ..ProgramStatus::default() };
-        assert_eq!(super::row(&program)[2..4], ["- (3 planned)", "0x7 planned"]);
+        let cells =
+            [columns::WAYS, columns::MASK].map(|of| (of.text)(&Status::default(), &program));
+        assert_eq!(cells, ["- (3 planned)", "0x7 planned"]);
     }
 
     #[test]

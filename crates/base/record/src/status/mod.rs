@@ -3,6 +3,7 @@
 
 mod decision;
 mod decisions;
+pub mod fields;
 mod fold;
 mod index;
 mod kept;
@@ -16,15 +17,14 @@ mod view;
 use std::collections::BTreeMap;
 
 use fairways_command_kit::moment::Moment;
-use fairways_core::{
-    Action, AppId, BandwidthLevel, BandwidthLever, Event, LevelInUnit, Time, WayMask,
-};
+use fairways_core::{Action, AppId, BandwidthLevel, Event, LevelInUnit, Time, WayMask};
 use fairways_policy::words;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use decision::share_of;
 pub use decision::{Decision, Member, Outcome, RecordedAction, Share};
 pub use decisions::Decisions;
+pub use fields::{DomainStatus, ProgramStatus};
 pub use fold::unique_name;
 pub use index::Index;
 pub use plans::{Plans, TrackedPlan};
@@ -39,6 +39,7 @@ pub const SCHEMA: u32 = 1;
 
 /// The state of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Status {
     /// [`SCHEMA`].
@@ -55,6 +56,7 @@ pub struct Status {
     pub now_ns: u64,
     /// The time of day; `null` for a simulated machine, and where the daemon's clock is the
     /// emulator's.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub now: Option<Moment>,
     /// The scheduler by which threads take turns; `null` where the policy divides ways.
     pub scheduler: Option<String>,
@@ -84,6 +86,7 @@ pub struct Status {
 
 /// A counter that is not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UncountedCounter {
     /// Its name.
@@ -94,6 +97,7 @@ pub struct UncountedCounter {
 
 /// A program of the configuration that matches no process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Unmatched {
     /// The name that it would have.
@@ -106,6 +110,7 @@ pub struct Unmatched {
 
 /// The privileges that a daemon drops at its start, to limit the harm that a flaw in it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Sandbox {
     /// The capabilities that it keeps.
@@ -116,45 +121,9 @@ pub struct Sandbox {
     pub files: String,
 }
 
-/// One last-level cache.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DomainStatus {
-    /// resctrl's id of the cache.
-    pub id: u32,
-    /// All ways of the cache, as a line of schemata shows them; `null` where they are not known.
-    pub cache: Option<String>,
-    /// The bytes of one way; `null` where they are not known.
-    pub way_bytes: Option<u64>,
-    /// The number of ways that the policy may give out.
-    pub ways: u32,
-    /// The number of classes of service that it may use.
-    pub clos: u32,
-    /// How memory bandwidth can be limited; `null` where it can't be.
-    pub bandwidth: Option<BandwidthLever>,
-    /// The ways of the cache that it may give out, as a line of schemata shows them.
-    pub offered: Option<String>,
-    /// The ways that devices fill under a class of their own, likewise; `null` where they have no
-    /// such class (`io_alloc`).
-    pub io_mask: Option<String>,
-    /// The CPUs as the policy numbers them, from 0 on; `null` where they are not known.
-    pub cpus: Option<String>,
-    /// The length of a turn on them; `null` where it is not known.
-    pub quantum_ns: Option<u64>,
-    /// The plan in force; `null` before the first.
-    pub plan: Option<u32>,
-    /// The reason for the plan.
-    pub reason: Option<String>,
-    /// The clusters in force.
-    pub clusters: Vec<ClusterStatus>,
-    /// The plan's clusters; `null` where they are those in force.
-    pub planned: Option<Vec<ClusterStatus>>,
-    /// Why the last plan was refused, if it was.
-    pub refused: Option<String>,
-}
-
 /// A cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClusterStatus {
     /// The ways that its programs may fill, as a line of schemata shows them.
@@ -168,79 +137,9 @@ pub struct ClusterStatus {
     pub tasks: Vec<i32>,
 }
 
-/// A program in a domain. A missing value is `null`, never 0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ProgramStatus {
-    /// The program's number.
-    pub app: u32,
-    /// The program's name: among programs of the same name in a domain, later ones are numbered,
-    /// `web#2`, and keep their number to their end.
-    pub name: String,
-    /// The domain.
-    pub domain: u32,
-    /// The ways that it may fill, as a line of schemata shows them; `null` while it is in no
-    /// cluster.
-    pub mask: Option<String>,
-    /// The number of these ways.
-    pub ways: Option<u32>,
-    /// The ways that are planned for it; `null` where they are in force.
-    pub planned_mask: Option<String>,
-    /// The number of the planned ways.
-    pub planned_ways: Option<u32>,
-    /// The level of memory bandwidth in force, in the unit of the domain's lever; `null` if no plan
-    /// set a limit.
-    pub bandwidth_level: Option<u32>,
-    /// The planned level, the highest one for no limit; `null` if that is in force.
-    pub planned_bandwidth_level: Option<u32>,
-    /// Its cluster, an index into its domain's; `null` while it is in none.
-    pub cluster: Option<u32>,
-    /// Its baseline: the ways that it is guaranteed.
-    pub baseline_ways: Option<u32>,
-    /// Whether it is background work.
-    pub best_effort: bool,
-    /// How many programs it counts as, in policies with importances; `null` for one.
-    pub importance: Option<u32>,
-    /// The CPUs on which it may run, as a list; `null` for all.
-    pub cpus: Option<String>,
-    /// Whether it runs before others.
-    pub raised: bool,
-    /// The length of its next turn, as last ordered.
-    pub ordered_ns: Option<u64>,
-    /// The policy's estimates for it, by the paper's words.
-    pub estimates: BTreeMap<String, f64>,
-    /// Its class, by the policy.
-    pub class: Option<String>,
-    /// The reason for the class.
-    pub class_reason: Option<String>,
-    /// Instructions per cycle, in the last window.
-    pub ipc: Option<f64>,
-    /// Misses of the last-level cache per 1000 instructions, in the last window.
-    pub llcmpki: Option<f64>,
-    /// Misses of the last-level cache per 1000 cycles, in the last window.
-    pub llcmpkc: Option<f64>,
-    /// Occupancy in ways, in the last window.
-    pub occupancy_ways: Option<f64>,
-    /// A lower bound on the occupancy in ways, if the last window shows no more: lines from before
-    /// the program was monitored are not counted until they are replaced.
-    pub occupancy_ways_at_least: Option<f64>,
-    /// Bytes from and to memory, in the last window.
-    pub memory_bytes: Option<u64>,
-    /// Joules that cores used for it in all domains, since it was first monitored; `null` if
-    /// packages do not count them, or they can't be read now.
-    pub core_energy_joules: Option<f64>,
-    /// Its activity on cores in all domains, in farads, likewise.
-    pub activity_farads: Option<f64>,
-    /// The length of the last window.
-    pub window_ns: Option<u64>,
-    /// Which of its threads are not managed, and why; `null` if all are.
-    pub not_managed: Option<String>,
-    /// Its latency objective; `null` if it is no service.
-    pub objective: Option<ObjectiveStatus>,
-}
-
 /// A latency objective, and whether it is met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ObjectiveStatus {
     /// The percentile of latencies.

@@ -2,6 +2,7 @@
 
 use fairways_record::blame::BlameReport;
 use fairways_record::status::ProgramStatus;
+use fairways_record::status::fields::{self, columns};
 
 use crate::source::Scene;
 
@@ -32,6 +33,67 @@ pub(super) enum Column {
     Slo,
     Latency,
     History,
+}
+
+impl Column {
+    /// The same column as other tables show it; `None` for those that `top` alone has.
+    pub(super) const fn shared(self) -> Option<&'static fields::Column<ProgramStatus>> {
+        Some(match self {
+            Self::Program => &columns::PROGRAM,
+            Self::Class => &columns::CLASS,
+            Self::Cpus => &columns::CPUS,
+            Self::Turn => &columns::TURN,
+            Self::Ipc => &columns::IPC,
+            Self::Mpki => &columns::MPKI,
+            Self::Occupancy => &columns::OCCUPANCY,
+            Self::Bandwidth => &columns::TRAFFIC,
+            Self::Limit => &columns::LIMIT,
+            Self::Expected => &columns::EXPECTED,
+            Self::Slo => &columns::SLO,
+            Self::Ways
+            | Self::Estimate
+            | Self::Slowdown
+            | Self::Culprit
+            | Self::Latency
+            | Self::History => return None,
+        })
+    }
+
+    /// Its name, and what it shows; both are empty for one that is named by what it shows.
+    pub(super) const fn words(self) -> (&'static str, &'static str) {
+        if let Some(shared) = self.shared() {
+            return (shared.name, shared.help);
+        }
+        match self {
+            Self::Ways => (
+                columns::WAYS.name,
+                "the highest first, as the bits of a mask: only its cluster may fill a full cell; \
+                 others may fill a shaded one, or a part of it, as well",
+            ),
+            Self::Slowdown => (
+                "slowdown",
+                "how many times longer than alone with the whole cache, as windows of the last 30 \
+                 to 60 seconds show it; as fairways blame",
+            ),
+            Self::Culprit => (
+                "culprit",
+                "the neighbour that costs it most, and how much of its time alone, of the same \
+                 windows",
+            ),
+            Self::Latency => ("latency", "at the objective's percentile, and the objective"),
+            Self::History => (
+                "history",
+                "a point every 100 ms of a journal's or a simulated machine's time, every second \
+                 otherwise; the highest is the largest shown of that program",
+            ),
+            _ => ("", ""),
+        }
+    }
+
+    /// Its name.
+    pub(super) const fn name(self) -> &'static str {
+        self.words().0
+    }
 }
 
 /// The columns that are dropped when the screen is narrow, the first one first; docs/top.md lists

@@ -2,11 +2,12 @@
 
 use fairways_command_kit::partition::letter;
 use fairways_policy::words;
-use fairways_record::status::{ProgramStatus, estimate_text};
+use fairways_record::status::fields::{columns, milliseconds, number};
+use fairways_record::status::{ProgramStatus, Status, estimate_text};
 
 use super::head::takes_turns;
-use super::table::{latency, milliseconds, slowdown};
-use super::text::{number, wrap};
+use super::table::{latency, slowdown};
+use super::text::wrap;
 use crate::source::Scene;
 use crate::view::View;
 
@@ -28,7 +29,7 @@ pub(super) fn numbers(scene: &Scene, view: &View, name: &str, width: u16) -> Vec
         entries.extend(scene.status.limit_text(program).map(|limit| ("limit", limit)));
     }
     entries.extend([
-        ("window", window(program)),
+        ("window", window(&scene.status, program)),
         ("slowdown", slowdowns(scene, view, program)),
         ("SLO", objective(program)),
         ("estimates", estimates(program)),
@@ -97,15 +98,10 @@ fn turns(program: &ProgramStatus) -> String {
 }
 
 /// The counts of the last window.
-fn window(program: &ProgramStatus) -> String {
-    let bytes = program.memory_bytes_per_second().map(|bytes| bytes / 1e9);
-    let numbers = [
-        ("IPC", program.ipc),
-        ("MPKI", program.llcmpki),
-        ("LLCMPKC", program.llcmpkc),
-        ("GB/s", bytes),
-    ];
-    let numbers = numbers.map(|(word, value)| format!("{word} {}", number(value))).join(", ");
+fn window(status: &Status, program: &ProgramStatus) -> String {
+    let numbers = [&columns::IPC, &columns::MPKI, &columns::LLCMPKC, &columns::TRAFFIC];
+    let numbers =
+        numbers.map(|of| format!("{} {}", of.name, (of.text)(status, program))).join(", ");
     match program.window_ns {
         Some(nanos) => format!("{}: {numbers}", milliseconds(nanos)),
         None => numbers,

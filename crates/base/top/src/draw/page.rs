@@ -6,40 +6,27 @@ use fairways_record::explain;
 use fairways_record::status::Decision;
 
 use super::Screen;
+use super::columns::Column;
 use super::numbers::numbers;
 use super::text::wrap;
 use crate::keys::{HELP, KeyScope};
 use crate::source::Scene;
 use crate::view::{Page, View};
 
-/// The meaning of the signs and words on a screen.
-const MEANS: [(&str, &str); 12] = [
-    ("A, B, ...", "the clusters; programs of a cluster share its ways"),
-    (
-        "ways",
-        "the highest first, as the bits of a mask: only its cluster may fill a full cell; others may fill a shaded one, or a part of it, \
-         as well",
-    ),
-    ("IPC, MPKI", "instructions a cycle, misses per 1000 instructions, in the last window"),
-    ("occupancy", "ways' worth of lines in the cache"),
-    ("GB/s", "from and to memory, in the last window"),
-    (
-        "slowdown",
-        "how many times longer than alone with the whole cache, as windows of the last 30 to 60 seconds show it; as fairways blame",
-    ),
-    ("expected", "the slowdown that the policy expects with the ways that it gives"),
-    (
-        "culprit",
-        "the neighbour that costs it most, and how much of its time alone, of the same windows",
-    ),
-    ("SLO", "whether the latency objective was met in the last window"),
-    ("latency", "at the objective's percentile, and the objective"),
-    (
-        "history",
-        "a point every 100 ms of a journal's or a simulated machine's time, every second otherwise; the highest is the largest shown \
-         of that program",
-    ),
-    ("^", "a thread that runs before others"),
+/// The columns that the page of words explains.
+const EXPLAINED: [Column; 12] = [
+    Column::Ways,
+    Column::Ipc,
+    Column::Mpki,
+    Column::Occupancy,
+    Column::Bandwidth,
+    Column::Limit,
+    Column::Slowdown,
+    Column::Expected,
+    Column::Culprit,
+    Column::Slo,
+    Column::Latency,
+    Column::History,
 ];
 
 /// Below the losses.
@@ -100,7 +87,10 @@ fn help(view: &View, width: u16) -> Vec<String> {
     let hidden = if view.is_journal { KeyScope::Others } else { KeyScope::Journal };
     let keys = HELP.iter().filter(|(_, _, on)| *on != hidden);
     let keys = keys.map(|(keys, does, _)| format!("  {keys:16}{does}"));
-    let means = MEANS.iter().map(|(word, means)| format!("  {word:16}{means}"));
+    let clusters = ("A, B, ...", "the clusters; programs of a cluster share its ways");
+    let raised = ("^", "a thread that runs before others");
+    let means = [clusters].into_iter().chain(EXPLAINED.map(Column::words)).chain([raised]);
+    let means = means.map(|(word, means)| format!("  {word:16}{means}"));
     let all = keys.chain([String::new()]).chain(means);
     all.flat_map(|line| {
         if line.chars().count() <= usize::from(width) { vec![line] } else { broken(&line, width) }

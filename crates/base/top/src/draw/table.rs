@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fairways_command_kit::partition::letter;
 use fairways_record::blame::BlameReport;
+use fairways_record::status::fields::{columns, milliseconds, number};
 use fairways_record::status::{ObjectiveStatus, ProgramStatus};
 use ratatui::style::Style;
 
@@ -12,7 +13,7 @@ use super::Screen;
 use super::bar::DrawnCache;
 use super::columns::{Column, Columns, MARGIN, culprit_text};
 use super::head::takes_turns;
-use super::text::{fit, number};
+use super::text::fit;
 use crate::source::Scene;
 use crate::view::{SortOrder, View};
 
@@ -83,37 +84,28 @@ fn header(columns: &Columns, view: &View, y: u16, screen: &mut Screen<'_>) {
 }
 
 fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> String {
+    if let Some(shared) = column.shared() {
+        return shared.name.to_owned();
+    }
     let a_cell = columns.ways_per_cell;
     match column {
         // The paper's word; its unit follows a comma.
         Column::Estimate => {
             columns.estimate.as_ref().map_or("", |name| name.split(',').next().unwrap_or(name))
         }
-        Column::Program => "program",
-        Column::Class => "class",
         Column::Ways if a_cell > 1 => return format!("{a_cell} a cell"),
-        Column::Ways => "ways",
-        Column::Cpus => "CPUs",
-        Column::Turn => "next turn",
-        Column::Ipc => "IPC",
-        Column::Mpki => "MPKI",
-        Column::Occupancy => "occupancy",
-        Column::Bandwidth => "GB/s",
-        Column::Limit => "limit",
-        Column::Slowdown => "slowdown",
-        Column::Expected => "expected",
-        Column::Culprit => "culprit",
-        Column::Slo => "SLO",
-        Column::Latency => "latency",
         Column::History if width < 12 => view.metric.name(),
         Column::History => return format!("{} history", view.metric.name()),
+        column => column.name(),
     }
     .to_owned()
 }
 
 fn is_number(column: Column) -> bool {
-    use Column::{Bandwidth, Estimate, Expected, Ipc, Limit, Mpki, Occupancy, Slowdown, Turn};
-    [Turn, Estimate, Ipc, Mpki, Occupancy, Bandwidth, Limit, Slowdown, Expected].contains(&column)
+    match column.shared() {
+        Some(shared) => shared.is_number,
+        None => matches!(column, Column::Estimate | Column::Slowdown),
+    }
 }
 
 /// A program's row, and what it is drawn from.
@@ -162,42 +154,33 @@ impl ProgramRow<'_> {
 
     fn text(&self, column: Column, width: u16) -> String {
         let program = self.program;
-        fn or_dash(text: &Option<String>) -> String {
-            text.clone().unwrap_or_else(|| "-".to_owned())
-        }
         match column {
-            Column::Program => program.name.clone(),
-            Column::Class => or_dash(&program.class),
             Column::Ways => match (&program.mask, self.cache) {
                 (Some(_), Some(cache)) => cache.program_bar(program, self.columns.ways_per_cell),
                 _ => "-".to_owned(),
             },
-            Column::Cpus => {
-                let first = if program.raised { "^" } else { "" };
-                format!("{}{first}", program.cpus.as_deref().unwrap_or("all"))
+            Column::Cpus if program.raised => {
+                (columns::CPUS.text)(&self.scene.status, program) + "^"
             }
-            Column::Turn => program.ordered_ns.map_or_else(|| "-".to_owned(), milliseconds),
             Column::Estimate => {
                 let what = self.columns.estimate.as_ref();
                 number(what.and_then(|what| program.estimates.get(what)).copied())
             }
-            Column::Ipc => number(program.ipc),
-            Column::Mpki => number(program.llcmpki),
-            Column::Occupancy => program.shown_occupancy(),
-            Column::Bandwidth => number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
-            Column::Limit => or_dash(&self.scene.status.limit_text(program)),
             Column::Slowdown => slowdown(self.view.losses(self.scene), program),
-            Column::Expected => number(program.expected_slowdown()),
             Column::Culprit => {
                 let losses = self.view.losses(self.scene);
-                or_dash(&losses.and_then(|losses| culprit_text(losses, program)))
+                let culprit = losses.and_then(|losses| culprit_text(losses, program));
+                culprit.unwrap_or_else(|| "-".to_owned())
             }
-            Column::Slo => program.objective.map_or("-", |objective| objective.word()).to_owned(),
             Column::Latency => {
                 program.objective.map_or_else(|| "-".to_owned(), |objective| latency(&objective))
             }
             Column::History => {
                 self.scene.history.line(program, self.view.metric, usize::from(width))
+            }
+            shared => {
+                let shared = shared.shared();
+                shared.map_or_else(String::new, |of| (of.text)(&self.scene.status, program))
             }
         }
     }
@@ -207,10 +190,6 @@ impl ProgramRow<'_> {
 pub(super) fn slowdown(losses: Option<&BlameReport>, program: &ProgramStatus) -> String {
     let known = losses.and_then(|losses| losses.slowdown(&program.name));
     known.map_or_else(|| "-".to_owned(), |slowdown| slowdown.to_string())
-}
-
-pub(super) fn milliseconds(nanos: u64) -> String {
-    format!("{:.2}ms", Duration::from_nanos(nanos).as_secs_f64() * 1e3)
 }
 
 /// The latency at the objective's percentile, and the objective.

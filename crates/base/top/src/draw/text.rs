@@ -43,11 +43,6 @@ pub(super) fn wrap(text: &str, width: u16, hanging: usize) -> Vec<String> {
     lines
 }
 
-/// A number as tables show it.
-pub(super) fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
-}
-
 /// A number of bytes, in the unit that keeps it small.
 pub(super) fn bytes(bytes: u64) -> String {
     let units = [(30, "GB"), (20, "MB"), (10, "KB")];

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::html::{Table, table};
-use super::{DATA, fairways, page, refused};
+use super::{DATA, JOURNAL, fairways, page, refused};
 
 const HEADER: &str = r#"{"schema":2,"fairways":"0.1.0","part":0,"policy":"lfoc","parameters":{},"machine":{"kind":"host","programs":[]}}"#;
 const MACHINE: &str = r#"{"at":0,"event":{"machine":{"llc":{"ways":4,"min_bits":1,"contiguous":true,"clos":16},"bandwidth":null}}}"#;
@@ -207,7 +207,7 @@ fn results_are_read_from_standard_input() {
     assert!(output.status.success());
     let shown = String::from_utf8(output.stdout).unwrap();
     assert_eq!(shown.replace("standard input", &file), page(&[file.into()]));
-    let output = read(Path::new(&format!("{DATA}/run.journal")));
+    let output = read(Path::new(JOURNAL));
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
@@ -216,13 +216,13 @@ fn results_are_read_from_standard_input() {
     );
     // A named pipe can be read only once.
     let script = "cat \"$2\" | \"$1\" report -o - /dev/stdin";
-    let piped = |of: &str| {
+    let piped = |file: &str| {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("fairways-lab"));
-        command.arg(format!("{DATA}/{of}")).output().unwrap()
+        command.arg(file).output().unwrap()
     };
-    assert!(piped("report/simulate.json").status.success());
-    let output = piped("run.journal");
+    assert!(piped(&format!("{DATA}/report/simulate.json")).status.success());
+    let output = piped(JOURNAL);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("a journal as a file"));
 }

@@ -17,6 +17,9 @@ use assert_cmd::Command;
 use tempfile::TempDir;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+/// A daemon's journal.
+const JOURNAL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../base/record/tests/data/run.journal");
 const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/experiments/claims/results");
 
 /// Results of every kind, committed.
@@ -24,7 +27,7 @@ fn inputs() -> Vec<PathBuf> {
     let names = ["simulate", "dynamic", "chip", "optimum", "run", "profile"];
     let mut all: Vec<PathBuf> =
         names.iter().map(|name| format!("{DATA}/report/{name}.json").into()).collect();
-    all.push(format!("{DATA}/run.journal").into());
+    all.push(JOURNAL.into());
     all.push(format!("{CLAIMS}/lfoc-embedded.json").into());
     all
 }
@@ -222,7 +225,7 @@ fn damaged_results_are_shown_or_refused() {
 fn a_journal_that_is_cut_short_is_shown_and_says_so() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
-    let whole = fs::read(format!("{DATA}/run.journal")).unwrap();
+    let whole = fs::read(JOURNAL).unwrap();
     fs::write(&path, &whole[..whole.len() - 40]).unwrap();
     let said = "The journal&#39;s end is cut short";
     assert!(page(std::slice::from_ref(&path)).contains(said));
@@ -235,7 +238,7 @@ fn a_journal_that_is_cut_short_is_shown_and_says_so() {
     let broken = String::from_utf8(whole).unwrap().replacen("\"event\"", "\"evnet\"", 3);
     fs::write(&path, broken).unwrap();
     assert!(refused(&path).contains(":2:"), "the line is named");
-    let other = fs::read_to_string(format!("{DATA}/run.journal")).unwrap();
+    let other = fs::read_to_string(JOURNAL).unwrap();
     fs::write(&path, other.replacen("\"schema\":2", "\"schema\":7", 1)).unwrap();
     assert!(refused(&path).contains("schema 2 is known here, found 7"));
 }

@@ -192,7 +192,7 @@ fn requests_that_a_trial_cannot_fulfil_are_refused() {
             "--duration: expected from 6 to 86400 times --block, found 2 times",
         ),
         (&["--learn", "soon"], "--learn: "),
-        (&["--journal", "/nonexistent/journal"], "--journal: a trial does not take it"),
+        (&["--journal", "/nonexistent/journal"], "unexpected argument '--journal' found"),
         (&["--policy", "casc"], "expected one that gives out ways"),
         (&["--policies", "lfoc,casc"], "expected policies that give out ways, found casc"),
         (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),

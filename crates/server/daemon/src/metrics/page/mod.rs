@@ -6,6 +6,7 @@ use std::fmt;
 use fairways_core::{is_plain, plain};
 use fairways_perf::events::BY_PROCESSOR;
 use fairways_record::blame::BlameReport;
+use fairways_record::status::fields::{Metric, MetricKind};
 use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
@@ -15,7 +16,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::Means;
-use super::families::{self, EVENTS, Family, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS};
+use super::families::{self, EVENTS, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS};
 use super::process::Process;
 use super::row::{Row, Value, seconds};
 use crate::nri::NriTotals;
@@ -120,7 +121,7 @@ impl Snapshot {
     fn energy(
         &self,
         to: &mut DescriptorEncoder<'_>,
-        of: &Family,
+        of: &Metric,
         value: fn(&ProgramStatus) -> Option<f64>,
     ) -> fmt::Result {
         family(to, of, |put| {
@@ -324,23 +325,28 @@ impl EncodeGaugeValue for Value {
 /// to show that it exists and is missing.
 fn family(
     to: &mut DescriptorEncoder<'_>,
-    of: &Family,
+    of: &Metric,
     put_samples: impl FnOnce(&mut Samples<'_>) -> fmt::Result,
 ) -> fmt::Result {
-    let unit = of.unit.map(|unit| Unit::Other(unit.to_owned()));
-    let to = to.encode_descriptor(of.name, of.help, unit.as_ref(), of.kind)?;
-    put_samples(&mut Samples { to, kind: of.kind })
+    let unit = (!of.unit.is_empty()).then(|| Unit::Other(of.unit.to_owned()));
+    let kind = match of.kind {
+        MetricKind::Gauge => MetricType::Gauge,
+        MetricKind::Counter => MetricType::Counter,
+        MetricKind::Info => MetricType::Info,
+    };
+    let to = to.encode_descriptor(of.name, of.help, unit.as_ref(), kind)?;
+    put_samples(&mut Samples { to, kind })
 }
 
 /// Puts a metric with at most one sample on the page.
-fn single(to: &mut DescriptorEncoder<'_>, of: &Family, value: Option<Value>) -> fmt::Result {
+fn single(to: &mut DescriptorEncoder<'_>, of: &Metric, value: Option<Value>) -> fmt::Result {
     family(to, of, |put| value.map_or(Ok(()), |value| put.sample(&[], value)))
 }
 
 /// Puts a metric with a sample for each value of a label on the page.
 fn labelled<'a>(
     to: &mut DescriptorEncoder<'_>,
-    of: &Family,
+    of: &Metric,
     here: &[(&str, &str)],
     label: &str,
     samples: impl IntoIterator<Item = (&'a str, u64)>,
