@@ -192,6 +192,9 @@ impl Door {
             error.get(ContextKind::InvalidArg),
         ) {
             (ErrorKind::InvalidSubcommand, Some(ContextValue::String(typed)), _) => {
+                if other.strip_prefix(FIRST) == Some(&format!("-{typed}")) {
+                    return Some(format!("{other} is a program of its own: {other} --help"));
+                }
                 if verbs.contains(&typed.as_str()) {
                     return Some(format!("{typed} is a command of {other}: {other} {typed}"));
                 }
@@ -204,7 +207,9 @@ impl Door {
                 let (verb, flag) = flags.iter().find(|(verb, there)| {
                     *verb == typed && flag.strip_prefix("--") == Some(*there)
                 })?;
-                Some(format!("--{flag} is a flag of {other}: {other} {verb} --{flag}"))
+                let words: Vec<_> = words[2..].iter().map(|word| word.to_string_lossy()).collect();
+                let rest = words.join(" ");
+                Some(format!("--{flag} is a flag of {other}: {other} {verb} {rest}"))
             }
             _ => None,
         }

@@ -198,7 +198,7 @@ fn bad_input_is_answered_in_one_line() {
         (
             "--since 5s".to_owned(),
             2,
-            "expected --machine MACHINE or --journal FILE; a daemon is asked by `fairways blame`",
+            "expected --machine MACHINE or --journal FILE (`fairways-lab run --journal FILE` writes one)",
         ),
         ("--control /nowhere/socket".to_owned(), 2, "fairways blame --control"),
         ("--machine model --journal x".to_owned(), 2, "cannot be used with"),

@@ -28,7 +28,7 @@ impl Checked {
         let checked = Self::reloaded(options)?;
         if checked.config.manages_none() {
             let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
-                            /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
+                            /etc/fairways/fairways.toml (docs/config.md); on a simulated machine: fairways-lab run";
             return Err(BadInput(expected.to_owned()));
         }
         Ok(checked)

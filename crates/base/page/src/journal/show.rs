@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Partition, Profile, Time, WayMask, Ways};
+use fairways_record::status::fields::columns;
 
 use super::losses::{TIMES, TimedLoss};
 use super::programs::ProgramIndex;
@@ -116,7 +117,7 @@ pub(super) fn section(story: &Story, losses: &[TimedLoss]) -> Section {
     blocks.push(Block::Table(counts(story)));
     Section {
         heading: format!("Journal of a run under {}", story.policy),
-        kind: "fairways run --journal".into(),
+        kind: "run --journal".into(),
         headline,
         warnings,
         facts,
@@ -188,7 +189,7 @@ fn loss_map(story: &Story, losses: &[TimedLoss]) -> Figure {
     }
     rows.retain(|row| row.cells.iter().any(Option::is_some));
     let what = "The darker, the longer a program takes than it would alone with the whole cache, \
-                as fairways blame estimates it from the windows.";
+                as `blame` estimates it from the windows.";
     let span = [story.begin, story.end].map(seconds);
     heat_map("What programs lose to their neighbours, over time", what, span, &rows)
 }
@@ -220,11 +221,11 @@ fn losses_table(story: &Story, losses: &[TimedLoss]) -> Table {
 /// The counts of the programs.
 fn programs_table(story: &Story) -> Table {
     let columns = vec![
-        Column::words("program"),
-        Column::words("class"),
-        Column::numbers("IPC", ""),
-        Column::numbers("MPKI", "misses per 1000 instructions"),
-        Column::numbers("occupancy", "ways, on average"),
+        Column::words(columns::PROGRAM.name),
+        Column::words(columns::CLASS.name),
+        Column::numbers(columns::IPC.name, ""),
+        Column::numbers(columns::MPKI.name, "misses per 1000 instructions"),
+        Column::numbers(columns::OCCUPANCY.name, "ways, on average"),
         Column::numbers("instructions", "in windows"),
         Column::numbers("windows", ""),
         Column::numbers("incomplete", "windows"),

@@ -1,9 +1,10 @@
 //! What people see of a cache and of a program: one table for each. The types that
-//! `status --json` prints are made of it, and so are the columns of `fairways status` and `top`, the
-//! metrics' names and help, and the tables in docs/daemon.md and docs/metrics.md.
+//! `status --json` prints are made of it, and so are the columns of `fairways status` and `top`,
+//! the metrics' names and help, and the tables in docs/daemon.md and docs/metrics.md.
 //!
 //! A new field is a row here, and its value in `fold.rs`. A column of it is a [`Column`], which
-//! `status` and `top` then list; a metric of it has its value in the daemon's `metrics/families.rs`.
+//! `status` and `top` then list; a metric of it has its value in the daemon's
+//! `metrics/families.rs`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

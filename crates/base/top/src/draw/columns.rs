@@ -73,7 +73,7 @@ impl Column {
             Self::Slowdown => (
                 "slowdown",
                 "how many times longer than alone with the whole cache, as windows of the last 30 \
-                 to 60 seconds show it; as fairways blame",
+                 to 60 seconds show it; as `blame`",
             ),
             Self::Culprit => (
                 "culprit",

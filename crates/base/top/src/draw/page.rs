@@ -31,7 +31,7 @@ const EXPLAINED: [Column; 12] = [
 
 /// Below the losses.
 const BLAME_NOTE: &str = "  In units of the time alone with the whole cache, over the last 30 to 60 \
-                          seconds; estimates (fairways blame has more).";
+                          seconds; estimates (`blame` has more).";
 
 /// On narrow screens, lines of decisions are indented less.
 const NARROW: u16 = 70;

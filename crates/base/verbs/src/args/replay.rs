@@ -12,7 +12,7 @@ use super::PolicyName;
 ///
 /// Examples:
 ///   fairways replay run.journal
-///   fairways replay /var/log/fairways/run.journal --json
+///   fairways replay run.journal --json
 ///   fairways replay run.journal --policy dcat --set ipc_imp_thr=3
 ///
 /// If an action differs from the journal, the first difference is printed, and the

@@ -11,7 +11,7 @@ use super::{Machine, SimulatedFlags};
 /// Show which programs slow which others down, and by how much
 ///
 /// Examples:
-///   fairways-lab blame --machine chip:xeon-d --programs mlr:8M,mload:60M --policy stock
+///   fairways-lab blame --machine chip:xeon-d --programs mlr:8M,mload:60M --time-scale 0.02
 ///   fairways-lab blame --journal run.journal
 ///   fairways-lab blame --journal run.journal --since 10s --until 20s --json
 ///
@@ -50,8 +50,8 @@ impl Blame {
                 crate::run::blamed(run, since)?
             }
             (None, None) => {
-                let what = "expected --machine MACHINE or --journal FILE; a daemon is asked by \
-                            `fairways blame`";
+                let what = "expected --machine MACHINE or --journal FILE (`fairways-lab run \
+                            --journal FILE` writes one)";
                 return Err(BadInput(what.to_owned()).into());
             }
         };

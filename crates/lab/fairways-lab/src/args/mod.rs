@@ -121,6 +121,11 @@ fn ways(text: &str) -> Result<Ways, String> {
     Ways::new(ways).ok_or_else(|| format!("expected up to {MOST_WAYS} ways, found {text:?}"))
 }
 
+/// Refuses the socket of a daemon.
+fn refuse_daemon(_: &str) -> Result<PathBuf, String> {
+    Err("a daemon is asked by `fairways explain`".to_owned())
+}
+
 /// The help of `explain`, which shows a journal here.
 const EXPLAIN: &str = "\
 Show the latest decisions of a journal, with their reasons
@@ -164,12 +169,12 @@ pub(crate) fn command() -> clap::Command {
         })
         // There is no daemon to ask.
         .mut_subcommand("explain", |explain| {
-            explain.long_about(EXPLAIN).mut_arg("control", |flag| flag.hide(true)).mut_arg(
+            explain.long_about(EXPLAIN).mut_arg("control", |flag| flag.hide(true).value_parser(refuse_daemon)).mut_arg(
                 "journal",
                 |flag| {
                     says(
                         flag.required(true),
-                        "The journal; its finished parts (FILE.0, ...) are read first",
+                        "The journal that `run --journal FILE` wrote; its finished parts are read first",
                     )
                 },
             )

@@ -23,7 +23,7 @@ use crate::run::{self, JournalFile, RunFormat};
 /// Examples:
 ///   fairways-lab run
 ///   fairways-lab run --mix triad,hash-join --profiles synthetic --policy lfoc --json
-///   fairways-lab run --machine chip:xeon-d --programs mlr:500K,mload:60M --time-scale 0.1
+///   fairways-lab run --machine chip:xeon-d --programs mlr:8M,mload:60M --time-scale 0.04
 ///
 /// The machine is the analytic model over time, or a chip that executes programs.
 /// Programs finish and start again, and the policy gets no profiles beforehand. Each

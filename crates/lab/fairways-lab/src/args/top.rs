@@ -14,7 +14,7 @@ use crate::run::Stepped;
 /// Watch programs and their ways in the terminal
 ///
 /// Examples:
-///   fairways-lab top --machine chip:xeon-e5 --programs mlr:8M,mload:60M --policy dcat
+///   fairways-lab top --machine chip:xeon-d --programs mlr:8M,mload:60M --time-scale 0.04
 ///   fairways-lab top --emulated /tmp/resctrl
 ///   fairways-lab top --journal run.journal --speed 10
 ///
@@ -25,7 +25,7 @@ use crate::run::Stepped;
 #[command(verbatim_doc_comment)]
 pub(crate) struct Top {
     /// Watch an emulator, by its mount or its control socket; for classes and reasons, use
-    /// `fairways top` with the daemon that manages it
+    /// `fairways top`
     #[arg(long, value_name = "DIR", conflicts_with_all = ["journal", "machine"])]
     emulated: Option<PathBuf>,
 
@@ -54,8 +54,8 @@ impl Top {
             }
             (None, None, Some(dir)) => Target::Emulator(dir),
             (None, None, None) => {
-                let what = "expected --machine MACHINE, --emulated DIR or --journal FILE; a daemon \
-                            is watched by `fairways top`";
+                let what = "expected --machine MACHINE, --emulated DIR or --journal FILE \
+                            (`fairways-lab run --journal FILE` writes one)";
                 return Err(BadInput(what.to_owned()).into());
             }
         };

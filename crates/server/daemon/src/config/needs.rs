@@ -28,7 +28,7 @@ impl Config {
             return Some(format!(
                 "policy {policy}: it needs profiles of programs before they start, which a host \
                  does not have: expected {others}, which measure the programs themselves, or \
-                 --machine for a simulation"
+                 fairways-lab for a simulation"
             ));
         }
         let latencies = described.filter(|policy| policy.knows == KnowledgeSource::Latencies)?;

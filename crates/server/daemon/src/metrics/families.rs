@@ -1,8 +1,6 @@
 //! Every metric: its name, its meaning, and where its value comes from. Those of fields that people
-//! see elsewhere, too, have their names and meanings from [`fields`](fairways_record::status::fields).
-//! docs/metrics.md lists all; tests compare.
-//!
-//! Names follow node_exporter and cAdvisor: base units, `_total` on counters, `_info` on facts.
+//! see elsewhere, too, have their names and meanings from
+//! [`fields`](fairways_record::status::fields). docs/metrics.md lists all; tests compare.
 
 use fairways_core::Counter;
 use fairways_policy::words;

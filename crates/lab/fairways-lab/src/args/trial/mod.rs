@@ -17,7 +17,7 @@ use super::run::MachineFlag;
 /// Examples:
 ///   fairways-lab trial
 ///   fairways-lab trial --policies fairways,dcat,lfoc --duration 20m --json
-///   fairways-lab trial --machine chip:xeon-d --programs mlr:500K,mload:60M --time-scale 0.1
+///   fairways-lab trial --machine chip:xeon-d --programs mlr:8M,mload:60M --time-scale 0.04
 ///
 /// First the policy decides for a while (--learn). Then its plan is switched on and
 /// off in blocks (--block) until --duration is over; each pair of blocks is in
