@@ -11,12 +11,15 @@ use fairways_perf::Source;
 
 use crate::observer::HostObserver;
 
+/// Gets each event of each domain.
+pub type EventFollower = Box<dyn FnMut(u32, &Event)>;
+
 /// Counters, and what they have to know of the run.
 pub struct InventedCounters {
     /// The counters.
     pub source: Box<dyn Source>,
     /// Gets each event of each domain before the policy does.
-    pub follow: Box<dyn FnMut(u32, &Event)>,
+    pub follow: EventFollower,
 }
 
 impl fmt::Debug for InventedCounters {
@@ -48,7 +51,7 @@ pub(crate) fn inventor_of(text: &str) -> Option<&'static Inventor> {
 }
 
 /// Lets invented counters follow the run.
-pub(crate) struct InventionObserver(pub(crate) Box<dyn FnMut(u32, &Event)>);
+pub(crate) struct InventionObserver(pub(crate) EventFollower);
 
 impl HostObserver for InventionObserver {
     fn event(&mut self, _: &Host, domain: u32, _: Time, event: &Event) {

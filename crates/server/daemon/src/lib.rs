@@ -60,7 +60,7 @@ use rules::Rules;
 use settings::Checked;
 use signals::Signals;
 
-pub use invented::{InventedCounters, Inventor, invent_by};
+pub use invented::{EventFollower, InventedCounters, Inventor, invent_by};
 pub use open::{implausible_counts, perf};
 pub use options::{Options, Restore};
 pub use report::status;

@@ -106,7 +106,7 @@ fn main() {
 /// Measures the rows whose text contains `wanted`.
 fn inside(wanted: &str) {
     let mut host = plain::Host::new();
-    let mut builds = vec![("this", PathBuf::from(fairways_doors::fairways()))];
+    let mut builds = vec![("this", fairways_doors::fairways())];
     builds.extend(std::env::var_os("FAIRWAYS_BENCH_BEFORE").map(|of| ("before", of.into())));
     let mut kinds = std::env::var_os("FAIRWAYS_BENCH_CALLS").map(|of| File::create(of).unwrap());
     if let Some(kinds) = &mut kinds {
