@@ -32,15 +32,20 @@ pub(crate) struct CiRequest {
     pub(crate) is_ci: bool,
 }
 
+/// Checks that the README has the command of its tests, and is short.
+fn check_readme(readme: &str) -> anyhow::Result<()> {
+    ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
+    ensure!(readme.lines().count() < 150, "README.md: expected fewer than 150 lines");
+    Ok(())
+}
+
 /// Runs whatever has no recorded pass with its present inputs, and one more that has; returns
 /// whether all passed.
 ///
 /// # Errors
 /// If something can't be installed, built or started.
 pub(crate) fn ci(asked: CiRequest) -> anyhow::Result<bool> {
-    let readme = std::fs::read_to_string("README.md").context("README.md")?;
-    ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
-    ensure!(readme.lines().count() < 150, "README.md: expected fewer than 150 lines");
+    check_readme(&std::fs::read_to_string("README.md").context("README.md")?)?;
     let (root, suites) = (here()?, Suites::read()?);
     if asked.plan {
         let (_, _, entries) = decide(&root, &suites, asked)?;

@@ -24,7 +24,6 @@ mod sleepers;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 
 use clients::{Client, Row};

@@ -119,3 +119,12 @@ fn a_suite_that_opens_more_than_its_inputs_fails() {
     assert_eq!(remarks, ["opened notes/page.md, which is not among its inputs"]);
     assert!(!passed.has_passed);
 }
+
+#[test]
+fn the_readme_is_short_and_has_its_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    check_readme(&readme).unwrap();
+    assert!(check_readme("# Fairways\n").is_err());
+    assert!(check_readme(&format!("{readme}{}", "\n".repeat(10))).is_err());
+}
