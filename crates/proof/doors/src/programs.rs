@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::{env, fs, process};
 
 /// The server's door.
@@ -11,7 +10,7 @@ use std::{env, fs, process};
 /// If it was not built.
 #[must_use]
 pub fn fairways() -> PathBuf {
-    bin().join("fairways")
+    named("fairways", &built("server_door"))
 }
 
 /// The lab's door.
@@ -20,7 +19,7 @@ pub fn fairways() -> PathBuf {
 /// If it was not built.
 #[must_use]
 pub fn fairways_lab() -> PathBuf {
-    bin().join("fairways-lab")
+    named("fairways-lab", &built("lab_door"))
 }
 
 /// A folder with both, for PATH.
@@ -28,28 +27,25 @@ pub fn fairways_lab() -> PathBuf {
 /// # Panics
 /// If they were not built.
 #[must_use]
-pub fn bin() -> &'static Path {
-    static BIN: OnceLock<PathBuf> = OnceLock::new();
-    BIN.get_or_init(|| {
-        let doors = [("fairways", "server-door"), ("fairways-lab", "lab-door")];
-        let built = doors.map(|(name, program)| (name, built(program)));
-        let bin = built[0].1.with_file_name("doors");
-        for (name, program) in built {
-            link(&program, &bin.join(name));
-        }
-        bin
-    })
+pub fn bin() -> PathBuf {
+    let folders = [fairways(), fairways_lab()].map(|door| door.with_file_name(""));
+    assert_eq!(folders[0], folders[1], "both doors are built in one folder");
+    let [folder, _] = folders;
+    folder
 }
 
-/// Makes a name lead to a program, while other tests may be doing the same.
-fn link(program: &Path, name: &Path) {
-    if fs::read_link(name).is_ok_and(|there| there == program) {
-        return;
+/// A name that leads to a program, in a folder beside it. Other tests may be making it, too.
+fn named(name: &str, program: &Path) -> PathBuf {
+    let path = program.with_file_name("doors").join(name);
+    if fs::read_link(&path).is_ok_and(|there| there == program) {
+        return path;
     }
-    fs::create_dir_all(name.parent().expect("a folder")).expect("the folder of both doors");
-    let own = name.with_extension(process::id().to_string());
+    fs::create_dir_all(path.with_file_name("")).expect("the folder of both doors");
+    let thread = format!("{:?}", std::thread::current().id());
+    let own = path.with_file_name(format!("{name}.{}.{thread}", process::id()));
     symlink(program, &own).expect("a link to a door");
-    fs::rename(&own, name).expect("a link to a door");
+    fs::rename(&own, &path).expect("a link to a door");
+    path
 }
 
 /// A program of this package: where cargo says, or beside the folder of the test.

@@ -105,7 +105,7 @@ fn run(
     let jobs: String = tests.iter().map(Inner::job).collect();
     let job = format!(
         "export {MADE}=/chips\n\
-         export CARGO_BIN_EXE_server-door=/bin/first FAIRWAYS_REQUIRE_SYSTEM=1 RUST_BACKTRACE=1\n\
+         export CARGO_BIN_EXE_server_door=/bin/first FAIRWAYS_REQUIRE_SYSTEM=1 RUST_BACKTRACE=1\n\
          printf '#!/bin/sh\\nrenice -n -20 -p $$ > /dev/null\\nexec /usr/bin/fairways \"$@\"\\n' > /bin/first\n\
          chmod +x /bin/first\n\
          failed=0\n\
