@@ -50,9 +50,6 @@ pub(crate) enum Like {
     Elsewhere,
 }
 
-/// Texts that stand for something else on every page.
-pub(crate) const EVERYWHERE: [(&str, &str); 1] = [("cargo lab ", "fairways-lab ")];
-
 /// Where pages put things; each has its own, `$PAGE`.
 pub(crate) const TEMPORARY: &str = "/tmp/";
 

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::allowed;
 use super::likeness::same;
-use super::named::{EVERYWHERE, FREE_PORT, GIVEN, Instead, NAMED, NEEDS, OUTPUTS, TEMPORARY};
+use super::named::{FREE_PORT, GIVEN, Instead, NAMED, NEEDS, OUTPUTS, TEMPORARY};
 use super::page::{Page, commands, project};
 
 /// The longest time that a page may take.
@@ -105,8 +105,6 @@ fn planned(page: &Page, block: usize) -> Result<Vec<String>, String> {
                 })
             }
         };
-        let command =
-            EVERYWHERE.iter().fold(command, |command, (text, by)| command.replace(text, by));
         match allowed::refused(&command) {
             None => Ok(command),
             Some(why) => Err(format!(
