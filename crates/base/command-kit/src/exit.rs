@@ -32,9 +32,8 @@ pub fn set_program(name: &'static str) {
     let _ = PROGRAM.set(name);
 }
 
-/// The name of this program, `fairways` if nobody has set it.
-#[must_use]
-pub fn program() -> &'static str {
+/// The name of this program, `fairways` if none was set.
+fn program() -> &'static str {
     PROGRAM.get().copied().unwrap_or("fairways")
 }
 

@@ -7,7 +7,7 @@ use std::process;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use fairways_command_kit::similar::nearest;
 use fairways_command_kit::{ExitCode, exit, fail, plain};
 
@@ -208,7 +208,7 @@ impl Door {
                     *verb == typed && flag.strip_prefix("--") == Some(*there)
                 })?;
                 let words: Vec<_> = words[2..].iter().map(|word| word.to_string_lossy()).collect();
-                let rest = words.join(" ");
+                let rest = shell_words::join(words);
                 Some(format!("--{flag} is a flag of {other}: {other} {verb} {rest}"))
             }
             _ => None,
@@ -235,6 +235,14 @@ impl Door {
         let message = lines.filter(|line| !hint(line)).collect::<Vec<_>>().join(" ");
         format!("{message}{}", suggestion(error))
     }
+}
+
+/// A flag that both doors have, with the words of one: a line for `-h`, and what more the manual
+/// says.
+#[must_use]
+pub fn reworded(flag: Arg, line: &str, more: &str) -> Arg {
+    let long = if more.is_empty() { line.to_owned() } else { format!("{line}\n\n{more}") };
+    flag.help(line.to_owned()).long_help(long)
 }
 
 /// Whether a flag was typed.

@@ -8,4 +8,4 @@ pub mod manual;
 mod policies;
 pub mod trial;
 
-pub use door::{Door, DoorArgs, OtherDoor, is_given};
+pub use door::{Door, DoorArgs, OtherDoor, is_given, reworded};

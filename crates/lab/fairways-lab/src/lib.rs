@@ -33,7 +33,7 @@ Research:
   fairways-lab sweep write plan.toml           run many simulations, on a cluster too
   fairways-lab report results.json             show results as a page of HTML
 
-On a server: fairways";
+To manage a server: fairways";
 
 /// The exit codes: those of hosts do not occur.
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input, 130 interrupted";

@@ -28,7 +28,7 @@ While it runs:
   fairways blame                           see which program slows which
   fairways report run.journal              show a journal as a page of HTML
 
-Without a server to try it on: fairways-lab";
+To try policies without a server: fairways-lab";
 
 /// The door: its commands and flags, and where those of the other one are.
 pub const DOOR: Door = Door {

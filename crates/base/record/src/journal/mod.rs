@@ -23,7 +23,7 @@ pub use writer::{Start, Writer};
 /// Changes when a field is removed or changes its meaning; new fields do not change it.
 pub const SCHEMA: u32 = 2;
 
-/// The size in bytes that a part has at most if nobody says otherwise.
+/// The most bytes of a part, by default.
 pub const LARGEST_PART: u64 = 256 << 20;
 
 /// Line 1 of every part of a journal.

@@ -1,9 +1,9 @@
-//! Who decides in a run, for how long, and where that is written down.
+//! The policy of a run, its duration, and its journal.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_command_kit::input::{size, time};
+use fairways_command_kit::input::{size, time, whole};
 use fairways_exec_policy::policies::Setting;
 
 use super::PolicyName;
@@ -54,6 +54,6 @@ pub struct JournalFlags {
     ///
     /// Keeps this many finished parts of the journal, and deletes older ones.
     #[arg(long, value_name = "N", allow_negative_numbers = true,
-        value_parser = fairways_command_kit::input::whole(0, u32::MAX), help_heading = None::<&'static str>)]
+        value_parser = whole(0, u32::MAX), help_heading = None::<&'static str>)]
     pub journal_parts: Option<u32>,
 }

@@ -7,7 +7,7 @@ use fairways_page::ReportOptions;
 /// The files of a report, and its page.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportFlags {
-    /// Files of results; - is standard input
+    /// Files to show, a section each; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 

@@ -45,8 +45,8 @@ use fairways_command_kit::input::{shown, whole};
 use fairways_command_kit::whole::try_out;
 use fairways_core::Ways;
 use fairways_results::ResultFormat;
-use fairways_verbs::DoorArgs;
 use fairways_verbs::args::CommonCommand;
+use fairways_verbs::{DoorArgs, reworded};
 
 use blame::Blame;
 use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
@@ -140,44 +140,41 @@ and what it did.";
 
 /// The command line. Flags that both doors have say here what holds for simulated machines.
 pub(crate) fn command() -> clap::Command {
-    const PARTS: &str = "Finished parts to keep [default: all]";
     const POLICY: &str = "The policy; `fairways-lab policies` lists them [default: fairways]";
-    const SET: &str =
-        "Set a parameter of the policy; `fairways-lab policies NAME` lists them; may be repeated";
-    fn says(flag: clap::Arg, text: &'static str) -> clap::Arg {
-        flag.help(text).long_help(text)
-    }
-    let command =
-        ["run", "trial", "top", "blame"].into_iter().fold(Args::command(), |command, verb| {
-            command.mut_subcommand(verb, |verb| {
-                verb.mut_arg("policy", |flag| says(flag, POLICY))
-                    .mut_arg("set", |flag| says(flag, SET))
-                    .mut_arg("duration", |flag| {
-                        says(
-                            flag,
-                            "How long to run, by the machine's clock: 500ms, 60s [default: 60s]",
-                        )
-                    })
-            })
-        });
+    const PROGRAMS: &str = "locpart, parties, casc and cache-fair need a chip. exec:COMMAND is a \
+                            program of your own (docs/exec.md).";
+    const SET: &str = "Set a parameter of the policy; `fairways-lab policies NAME` lists them";
+    const DURATION: &str = "How long to run: 500ms, 60s, 2m [default: 60s]";
+    const JOURNAL: &str = "The journal that `run --journal FILE` wrote";
+    const KEPT: &str = "Keeps this many finished parts of the journal, and deletes older ones.";
+    let runs = ["run", "trial", "top", "blame"].into_iter();
+    let command = runs.fold(Args::command(), |command, verb| {
+        command.mut_subcommand(verb, |verb| {
+            verb.mut_arg("policy", |flag| reworded(flag, POLICY, PROGRAMS))
+                .mut_arg("set", |flag| reworded(flag, SET, "May be given more than once."))
+                .mut_arg("duration", |flag| reworded(flag, DURATION, "The machine's clock counts."))
+        })
+    });
     command
-        .mut_subcommand("run", |run| run.mut_arg("journal_parts", |flag| says(flag, PARTS)))
+        .mut_subcommand("run", |run| {
+            run.mut_arg("journal_parts", |flag| {
+                reworded(flag, "Finished parts to keep [default: all]", KEPT)
+            })
+        })
         .mut_subcommand("trial", |trial| {
             trial.mut_arg("duration", |flag| {
-                says(flag, "How long all blocks take together [default: 10m]")
+                reworded(flag, "How long all blocks take together [default: 10m]", "")
             })
         })
         // There is no daemon to ask.
         .mut_subcommand("explain", |explain| {
-            explain.long_about(EXPLAIN).mut_arg("control", |flag| flag.hide(true).value_parser(refuse_daemon)).mut_arg(
-                "journal",
-                |flag| {
-                    says(
-                        flag.required(true),
-                        "The journal that `run --journal FILE` wrote; its finished parts are read first",
-                    )
-                },
-            )
+            explain
+                .long_about(EXPLAIN)
+                .mut_arg("control", |flag| flag.hide(true).value_parser(refuse_daemon))
+                .mut_arg("journal", |flag| {
+                    let parts = "Its finished parts (FILE.0, ...) are read first.";
+                    reworded(flag.required(true), JOURNAL, parts)
+                })
         })
 }
 

@@ -265,7 +265,7 @@ pub(super) const OF_PROGRAMS: [(Metric, OfProgram); 31] = [
             "fairways_program_slowdown",
             "How many times longer it took of late than alone with the whole cache, by its windows; nothing where that is not known.",
         )
-        .in_unit("ratio").noted(" As [`fairways blame`](blame.md) has it, of the last 30 to 60 s; nothing where the interval is wider than 30 % of it"),
+        .in_unit("ratio").noted(". As [`fairways blame`](blame.md) has it, of the last 30 to 60 s; nothing where the interval is wider than 30 % of it"),
         |row, put| {
             if let Some(Slowdown::Known(slowdown)) = row.slowdown {
                 put(&[], Value::Real(slowdown));
@@ -277,7 +277,7 @@ pub(super) const OF_PROGRAMS: [(Metric, OfProgram); 31] = [
             "fairways_program_slowdown_at_least",
             "What is known of it where it is not known: at least this.",
         )
-        .in_unit("ratio").noted(" Nothing where it may lose nothing"),
+        .in_unit("ratio").noted("; nothing where it may lose nothing"),
         |row, put| {
             if let Some(Slowdown::AtLeast(slowdown)) = row.slowdown {
                 put(&[], Value::Real(slowdown));
@@ -360,6 +360,8 @@ mod tests {
     use std::fmt::Write as _;
     use std::fs;
 
+    use fairways_testing::pages::{overwrites, with_table};
+
     use super::*;
 
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/metrics.md");
@@ -376,23 +378,11 @@ mod tests {
                 MetricKind::Counter => "counter",
                 MetricKind::Gauge | MetricKind::Info => "gauge",
             };
-            // A note that is a sentence of its own follows the point.
-            let help = match metric.note.starts_with([' ', '.']) || metric.note.is_empty() {
-                true if metric.note.starts_with(' ') => metric.help,
-                _ => metric.help.trim_end_matches('.'),
-            };
+            let help = metric.help.trim_end_matches('.');
             let name = metric.sample_name();
             let _ = writeln!(rows, "| `{name}{label}` | {kind} | {help}{} |", metric.note);
         }
         rows
-    }
-
-    /// The page, with the table below a heading replaced.
-    fn with_table(page: &str, heading: &str, rows: &str) -> String {
-        let start = page.find(heading).unwrap_or_else(|| panic!("no {heading:?}"));
-        let table = start + page[start..].find("\n|").unwrap() + 1;
-        let end = table + page[table..].find("\n\n").unwrap() + 1;
-        format!("{}{rows}{}", &page[..table], &page[end..])
     }
 
     /// `cargo xtask pages` writes them again.
@@ -402,9 +392,9 @@ mod tests {
         let programs = rows(OF_PROGRAMS.iter().map(|(metric, _)| metric));
         let of_domains = OF_DOMAINS.iter().map(|(metric, _)| metric);
         let domains = rows(of_domains.chain([&PROMISED_WAYS]));
-        let now = with_table(&page, "\n### Programs\n", &programs);
-        let now = with_table(&now, "\n### Domains\n", &domains);
-        if std::env::var("TRYCMD").is_ok_and(|how| how == "overwrite") {
+        let now = with_table(&page, "### Programs", &programs);
+        let now = with_table(&now, "### Domains", &domains);
+        if overwrites() {
             fs::write(PAGE, &now).unwrap();
         } else {
             assert!(page == now, "docs/metrics.md differs: `cargo xtask pages` writes it");

@@ -27,8 +27,8 @@ use std::io::{self, Write};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use fairways_attribution::MemoryLatency;
 use fairways_daemon::config;
-use fairways_verbs::DoorArgs;
 use fairways_verbs::args::CommonCommand;
+use fairways_verbs::{DoorArgs, reworded};
 
 use blame::HostBlame;
 use daemon::{Restore, Status};
@@ -43,23 +43,28 @@ use trial::HostTrial;
 pub(crate) fn command() -> clap::Command {
     const POLICY: &str = "The policy; `fairways policies` lists them [default: the configuration's, \
                           or fairways]";
-    fn says(flag: clap::Arg, text: &'static str) -> clap::Arg {
-        flag.help(text).long_help(text)
-    }
+    const PROGRAMS: &str = "exec:COMMAND is a program of your own (docs/exec.md).";
+    const PARTS: &str = "Keeps this many finished parts of the journal, and deletes older ones.";
     ServerArgs::command()
         .mut_subcommand("run", |run| {
-            run.mut_arg("policy", |flag| says(flag, POLICY))
+            run.mut_arg("policy", |flag| reworded(flag, POLICY, PROGRAMS))
                 .mut_arg("duration", |flag| {
-                    says(flag, "How long to run: 500ms, 60s, 2m [default: until interrupted]")
+                    let line = "How long to run: 500ms, 60s, 2m [default: until interrupted]";
+                    reworded(flag, line, "")
                 })
                 .mut_arg("journal_parts", |flag| {
-                    says(flag, "Finished parts of the journal to keep [default: 16]")
+                    reworded(flag, "Finished parts of the journal to keep [default: 16]", PARTS)
                 })
         })
         .mut_subcommand("trial", |trial| {
-            trial.mut_arg("policy", |flag| says(flag, POLICY)).mut_arg("duration", |flag| {
-                says(flag, "How long all blocks take together [default: 10m]")
-            })
+            trial
+                .mut_arg("policy", |flag| reworded(flag, POLICY, PROGRAMS))
+                .mut_arg("duration", |flag| {
+                    reworded(flag, "How long all blocks take together [default: 10m]", "")
+                })
+        })
+        .mut_subcommand("report", |report| {
+            report.mut_arg("files", |flag| reworded(flag, "Journals, a section each", ""))
         })
 }
 

@@ -2,14 +2,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
+use fairways_testing::pages::{overwrites, with_table};
+
 use super::*;
 
 const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/status.schema.json");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/daemon.md");
-
-fn overwrites() -> bool {
-    std::env::var("TRYCMD").is_ok_and(|how| how == "overwrite")
-}
 
 /// The fields as rows of docs/daemon.md: the key, what it is, its column, its metrics.
 fn rows<T>(fields: &[Field<T>]) -> String {
@@ -21,14 +19,6 @@ fn rows<T>(fields: &[Field<T>]) -> String {
         let _ = writeln!(rows, "| `{key}` | {help} | {column} | {} |", metrics.join(", "));
     }
     rows
-}
-
-/// The page, with the table below a heading replaced.
-fn with_table(page: &str, heading: &str, rows: &str) -> String {
-    let start = page.find(heading).unwrap_or_else(|| panic!("no {heading:?}"));
-    let table = start + page[start..].find("\n|").unwrap() + 1;
-    let end = table + page[table..].find("\n\n").unwrap() + 1;
-    format!("{}{rows}{}", &page[..table], &page[end..])
 }
 
 /// `cargo xtask pages` writes them again.
