@@ -84,7 +84,7 @@ fields! {
         ways: u32 = "The number of ways that the policy may give out",
             metrics = &[gauge("fairways_domain_ways", "Ways that the policy may give out.")
                 .noted("; nothing under a policy that schedules")];
-        clos: u32 = "The number of classes of service that it may use";
+        clos: u32 = "The number of classes of service that the policy may use";
         bandwidth: Option<BandwidthLever> = "How memory bandwidth can be limited: `unit`, `least`, `step`, `most`, `scope`, as in [journals](journal.md); `null` where it can't be",
             metrics = &[gauge(
                 "fairways_memory_capacity",
@@ -92,7 +92,7 @@ fields! {
             )
             .in_unit("bytes_per_second")
             .noted("; nothing without it, or where memory bandwidth can't be limited")];
-        offered: Option<String> = "The ways of the cache that it may give out, as a line of schemata shows them";
+        offered: Option<String> = "The ways of the cache that the policy may give out, as a line of schemata shows them";
         io_mask: Option<String> = "The ways that devices fill under a class of their own, likewise; `null` where they have no such class (`io_alloc`)";
         cpus: Option<String> = "The CPUs as the policy numbers them, from 0 on; `null` where they are not known",
             metrics = &[gauge(
@@ -104,7 +104,7 @@ fields! {
                 .in_unit("seconds")];
         plan: Option<u32> = "The plan in force; `null` before the first";
         reason: Option<String> = "The reason for the plan";
-        clusters: Vec<ClusterStatus> = "The clusters in force, none in the modes `observe` and `counters-only`: `mask`, `bandwidth_level` in the lever's unit (`null` if the plan sets no limit; one from before may hold), `programs` and `tasks`",
+        clusters: Vec<ClusterStatus> = "The clusters in force, none in the modes `observe` and `counters-only`: `mask`, `bandwidth_level` in the lever's unit (`null` if the plan sets no limit; an earlier limit may still be in force), `programs` and `tasks`",
             metrics = &[gauge("fairways_clusters", "Clusters of the plan in force.")
                 .noted("; none (0) under `observe`, nothing before the first plan")];
         planned: Option<Vec<ClusterStatus>> = "The plan's clusters; `null` where they are those in force";

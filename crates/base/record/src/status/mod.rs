@@ -42,7 +42,7 @@ pub const SCHEMA: u32 = 1;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Status {
-    /// [`SCHEMA`].
+    /// The version of this schema: 1. It changes when a field changes its meaning or goes.
     pub schema: u32,
     /// The daemon's version.
     pub version: String,
@@ -50,7 +50,8 @@ pub struct Status {
     pub pid: u32,
     /// The policy's name.
     pub policy: String,
-    /// Whether its plans are carried out: `manage`, `observe` or `dry-run`.
+    /// Whether its plans are carried out: `manage`, `observe`, `dry-run` or
+    /// `counters-only`.
     pub mode: String,
     /// The machine's clock, at the last event.
     pub now_ns: u64,

@@ -275,7 +275,7 @@ pub(super) const OF_PROGRAMS: [(Metric, OfProgram); 31] = [
     (
         gauge(
             "fairways_program_slowdown_at_least",
-            "What is known of it where it is not known: at least this.",
+            "A lower bound of the slowdown, where fairways_program_slowdown_ratio has no value.",
         )
         .in_unit("ratio").noted("; nothing where it may lose nothing"),
         |row, put| {
@@ -330,7 +330,7 @@ pub(super) const OF_PROGRAMS: [(Metric, OfProgram); 31] = [
             }
         },
     ),
-    (counter("fairways_requests", "Requests that it answered in its windows.").noted("; nothing before its source has reported any. Each domain of a service that runs in several has all of them: add up none"), |row, put| {
+    (counter("fairways_requests", "Requests that it answered in its windows.").noted("; nothing before its source has reported any. If a service runs in several domains, each domain reports all of its requests: do not add them up"), |row, put| {
         one(put, row.counted.requests.map(Value::Whole));
     }),
     (

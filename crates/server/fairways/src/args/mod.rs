@@ -64,7 +64,7 @@ pub(crate) fn command() -> clap::Command {
                 })
         })
         .mut_subcommand("report", |report| {
-            report.mut_arg("files", |flag| reworded(flag, "Journals, a section each", ""))
+            report.mut_arg("files", |flag| reworded(flag, "Journals; each must be a file", ""))
         })
 }
 
