@@ -1,5 +1,5 @@
-//! For tests that need both doors: the programs that they run ([`fairways`], [`fairways_lab`]), and
-//! counters for machines without a PMU ([`PROFILES`]).
+//! For tests that need both doors: the programs that they run ([`fairways()`], [`fairways_lab()`]),
+//! and counters for machines without a PMU ([`PROFILES`]).
 
 mod profiled;
 mod programs;
