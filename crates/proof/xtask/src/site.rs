@@ -302,6 +302,31 @@ mod tests {
         assert!(links > 200, "{links}");
     }
 
+    /// Where a cell is longer, sentences or a list below the table say the rest.
+    #[test]
+    fn cells_have_at_most_40_words() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let target = Regex::new(r"\]\([^)]*\)").unwrap();
+        let (mut cells, mut long) = (0, Vec::new());
+        for page in BOOKS.iter().flat_map(|book| book.pages(&root).unwrap()) {
+            let text = fs::read_to_string(root.join(&page)).unwrap();
+            for (line, row) in (1..).zip(text.lines().map(str::trim_start)) {
+                if !row.starts_with('|') {
+                    continue;
+                }
+                let row = target.replace_all(row, "]").replace(r"\|", "¦");
+                for words in row.split('|').map(|cell| cell.split_whitespace().count()) {
+                    cells += 1;
+                    if words > 40 {
+                        long.push(format!("{}:{line}: {words} words", page.display()));
+                    }
+                }
+            }
+        }
+        assert!(long.is_empty(), "{long:#?}");
+        assert!(cells > 1000, "{cells}");
+    }
+
     #[test]
     fn links_that_lead_nowhere_are_found() {
         let folder = tempfile::tempdir().unwrap();

@@ -12,9 +12,9 @@ parameters! {
         /// What a plan is to make best: `unfairness`, `stp`, `max-slowdown` or `weighted`.
         objective: Objective = Objective::Unfairness, "", "LFOC §2.1";
 
-        /// How much worse the objective may be than the best that is found, where throughput makes
-        /// up for it: of the plans within, the least of unfairness, or of the largest slowdown,
-        /// over STP; 0 for the best by the objective alone.
+        /// How much worse the objective may be than the best found, where throughput makes up for
+        /// it: among such plans the least unfairness, or largest slowdown, over STP; 0 for the best
+        /// by the objective alone.
         fairness_tolerance_percent: u32 = 1, "percent", "ours (decision Fairways 7)", most 100;
 
         /// What slowdown is relative to: `best` or `whole-cache`.

@@ -265,7 +265,7 @@ pub(super) const OF_PROGRAMS: [(Metric, OfProgram); 31] = [
             "fairways_program_slowdown",
             "How many times longer it took of late than alone with the whole cache, by its windows; nothing where that is not known.",
         )
-        .in_unit("ratio").noted(". As [`fairways blame`](blame.md) has it, of the last 30 to 60 s; nothing where the interval is wider than 30 % of it"),
+        .in_unit("ratio").noted(", or the interval is wider than 30 % of it, as in [`fairways blame`](blame.md)"),
         |row, put| {
             if let Some(Slowdown::Known(slowdown)) = row.slowdown {
                 put(&[], Value::Real(slowdown));
