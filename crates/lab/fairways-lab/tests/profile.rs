@@ -178,6 +178,11 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
         (&["-o", "none/p.csv", "true"], 2, "fairways-lab: none/p.csv: can't write"),
         (&["--plot", "none/p.svg", "true"], 2, "fairways-lab: none/p.svg: can't write"),
         (
+            &["--plot", "p.png", "true"],
+            2,
+            "fairways-lab: --plot: expected a name that ends in .svg",
+        ),
+        (
             &["--machine", MACHINES[0], "--machine", MACHINES[1], "-o", "p.csv", "true"],
             2,
             "fairways-lab: --output: expected as many as machines (2), in their order, found 1",

@@ -79,6 +79,15 @@ const fn format(is_json: bool, is_csv: bool) -> ResultFormat {
     }
 }
 
+/// The file of a plot: other kinds of images than SVG are refused by their names.
+fn svg_file(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if path.extension().is_some_and(|end| !end.eq_ignore_ascii_case("svg")) {
+        return Err("expected a name that ends in .svg".to_owned());
+    }
+    Ok(path)
+}
+
 /// Checks that the file of a plot can be written, before anything is computed.
 fn plot_file(path: Option<&Path>) -> Result<Option<&Path>, BadInput> {
     if let Some(path) = path {

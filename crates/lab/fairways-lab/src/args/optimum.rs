@@ -12,7 +12,7 @@ use fairways_optimum::{Goal, SharingKind};
 use fairways_profiles::Mix;
 
 use super::world::{Model, bandwidth, different, level};
-use super::{MOST_WAYS, format, plot_file, use_threads, ways_of_profiles};
+use super::{MOST_WAYS, format, plot_file, svg_file, use_threads, ways_of_profiles};
 use crate::optimum::{self, Search};
 use fairways_simulation::catalog::ProfileSource;
 use fairways_simulation::{Names, World, cache, profile_needs};
@@ -106,7 +106,7 @@ pub(crate) struct Optimum {
     pub(crate) seed: u64,
 
     /// Draw each plan's ways and each program's slowdown to this file, as SVG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 
     /// Print one JSON object instead of tables (docs/optimum.md)

@@ -7,7 +7,7 @@ use crate::profiling::{ProfileSettings, profile};
 use fairways_core::Ways;
 
 use super::traced::traced_chip;
-use super::{ChipPreset, How, Traced, ways};
+use super::{ChipPreset, How, Traced, svg_file, ways};
 
 /// Measure how fast a program runs with each number of ways
 ///
@@ -43,7 +43,7 @@ pub(crate) struct Profile {
     pub(crate) append: bool,
 
     /// Draw misses and IPC by number of ways to this file, as SVG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 
     /// Ways of its last-level cache; their size stays the same [default: the chip's]

@@ -21,6 +21,7 @@ use super::suits::check_requests;
 use super::world::{different, level};
 use super::{
     ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format, plot_file,
+    svg_file,
 };
 use crate::simulate::{Comparison, How};
 use crate::{chip, simulate};
@@ -125,7 +126,7 @@ pub(crate) struct Simulate {
     pub(crate) observation: Observation,
 
     /// Draw each plan's ways and each program's slowdown to this file, as SVG
-    #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
+    #[arg(long, value_name = "FILE", value_parser = svg_file, help_heading = None::<&'static str>)]
     pub(crate) plot: Option<PathBuf>,
 
     /// Print one JSON object instead of tables (docs/simulate.md)

@@ -62,6 +62,9 @@ pub(crate) fn command() -> clap::Command {
                 .mut_arg("duration", |flag| {
                     reworded(flag, "How long all blocks take together [default: 10m]", "")
                 })
+                // A trial refuses them: it has to change something.
+                .mut_arg("dry_run", |flag| flag.hide(true))
+                .mut_arg("observe", |flag| flag.hide(true))
         })
         .mut_subcommand("report", |report| {
             report.mut_arg("files", |flag| reworded(flag, "Journals; each must be a file", ""))
