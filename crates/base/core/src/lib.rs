@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod bandwidth;
+mod cache;
 mod counter;
 mod cpus;
 mod curve;
@@ -37,6 +38,7 @@ mod text;
 mod time;
 
 pub use bandwidth::{BandwidthLevel, BandwidthUnit, LevelInUnit};
+pub use cache::MachineCache;
 pub use counter::{Counter, Counters};
 pub use cpus::{CpuError, CpuSet};
 pub use curve::{Curve, CurveError, Q32};

@@ -13,8 +13,9 @@
 //! local search finds first.
 //!
 //! Where memory has a limit, one number couples the clusters; an outer search runs over this number
-//! (`contended`). For mixes that are too large for the exact method, a local search runs until a
-//! deadline, with a bound beside it (`rough`).
+//! (`contended`). Several caches are one question: which programs are on which, and how each is
+//! shared ([`place`]). For mixes that are too large for the exact method, a local search runs until
+//! a deadline, with a bound beside it (`rough`).
 //!
 //! [`count`](mod@count) has the sizes of the search space, [`enumerate`](mod@enumerate) scores
 //! every clustering: slow and plain; the rest is tested against it.
@@ -25,6 +26,7 @@ pub mod enumerate;
 mod contended;
 mod master;
 mod oracle;
+mod placed;
 mod prices;
 mod problem;
 mod rough;
@@ -34,11 +36,12 @@ mod weighed;
 
 use std::time::Instant;
 
-use fairways_core::{AppId, Partition, Resources, WayMask};
+use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask, Ways};
 use fairways_profiles::{FairnessMetrics, ProfiledProgram, Scorer};
 
 use contended::{ClusterCells, Contended};
 use oracle::{ClusterLimits, Oracle};
+pub use placed::{PlacedProblem, PlacedSolution, place};
 pub use problem::{Goal, Impossible, Problem, SharingKind};
 use search::{BestClustering, Search, just_above};
 use table::{ChosenCluster, ClusterTable, Summed};
@@ -111,12 +114,14 @@ pub fn solve(
         with_few_clusters(allowed, mix.len(), |most| {
             let limits = ClusterLimits::new(&llc, most);
             let wanted = (goal, tolerance, allowed);
-            let found = best(&table, limits, wanted, start.clone(), deadline, &mut report);
+            let oracle = Oracle::new(&table, limits);
+            let found = best(&table, oracle, wanted, start.clone(), deadline, &mut report);
             Ok(found.expect("a partition, since one was checked to fit"))
         })?
     };
     let bound = bound.map(|bound| goal.value(bound, mix.len()));
-    solution(problem, plan(problem, clusters), bound, is_proven)
+    let plan = plan_of_clusters(llc.ways, levels, clusters, mix.len());
+    solution(problem, plan, bound, is_proven)
 }
 
 fn is_past(deadline: Option<Instant>) -> bool {
@@ -142,18 +147,17 @@ type BoundedClusters = (Vec<ChosenCluster>, Option<f64>);
 /// cost, a bound on it.
 type WeighedClusters = (BoundedClusters, bool);
 
-/// The clusters of the best partition within limits, and a bound if it is not proven to be the
-/// best. A search for the least unfairness begins with what is better than `start`, and ends there
-/// if the fairest are more clusters than are allowed.
-fn best(
-    table: &ClusterTable,
-    limits: ClusterLimits,
+/// The clusters of the best partition within the oracle's limits, and a bound if it is not proven
+/// to be the best. A search for the least unfairness begins with what is better than `start`, and
+/// ends there if the fairest are more clusters than are allowed.
+fn best<'a>(
+    table: &'a ClusterTable,
+    mut oracle: Oracle<'a>,
     (goal, tolerance, allowed): (Goal, f64, usize),
     start: Option<Vec<ChosenCluster>>,
     deadline: Option<Instant>,
     report: &mut dyn FnMut(Option<f64>, f64),
 ) -> Option<WeighedClusters> {
-    let mut oracle = Oracle::new(table, limits);
     let is_late = &|| is_past(deadline);
     match goal {
         Goal::Stp | Goal::Antt => oracle.admit(0.0, f64::INFINITY),
@@ -196,20 +200,28 @@ fn best(
     oracle.best(&table.sum).map(|(_, clusters)| ((clusters, None), true))
 }
 
-/// The plan with these clusters, that of the first program in the top ways.
-fn plan(problem: &Problem<'_>, mut clusters: Vec<ChosenCluster>) -> Partition {
+/// The plan with these clusters of the first `programs` apps, that of the first program in the top
+/// ways. Programs that are in no cluster have no place.
+fn plan_of_clusters(
+    ways: Ways,
+    levels: &[BandwidthLevel],
+    mut clusters: Vec<ChosenCluster>,
+    programs: usize,
+) -> Partition {
     clusters.sort_unstable_by_key(|cluster| cluster.set.trailing_zeros());
-    let mut free = problem.llc.ways.get();
+    let mut free = ways.get();
     let mut plan = Partition::default();
     for ChosenCluster { ways, level, .. } in &clusters {
         let ways = u32::try_from(*ways).unwrap_or(0);
         free -= ways;
-        let bandwidth = level.checked_sub(1).map(|index| problem.levels[index]);
+        let bandwidth = level.checked_sub(1).map(|index| levels[index]);
         plan.add(Resources { mask: WayMask::span(free, ways), bandwidth });
     }
-    for app in (0..).take(problem.mix.len()) {
+    for app in (0..).take(programs) {
         let own = (0..).zip(&clusters).find(|(_, cluster)| cluster.set >> app & 1 == 1);
-        plan.place(AppId(app), own.map_or(0, |(cluster, _)| cluster));
+        if let Some((cluster, _)) = own {
+            plan.place(AppId(app), cluster);
+        }
     }
     plan
 }

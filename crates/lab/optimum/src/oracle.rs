@@ -23,6 +23,14 @@ impl ClusterLimits {
     }
 }
 
+/// A cache among several: its ways, the most programs that it runs, and its most clusters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheRoom {
+    pub(crate) ways: usize,
+    pub(crate) programs: usize,
+    pub(crate) clusters: usize,
+}
+
 /// Answers by dynamic programming over sets of programs with which totals of ways a set can be
 /// clustered. A total is a bit, so that adding a cluster is a shift.
 ///
@@ -31,7 +39,7 @@ impl ClusterLimits {
 /// With many programs, prices first rule out most clusters ([`prices`]).
 #[derive(Debug)]
 pub(crate) struct Oracle<'a> {
-    table: &'a ClusterTable,
+    pub(crate) table: &'a ClusterTable,
     limits: ClusterLimits,
     /// The bounds admitted last.
     bounds: (f64, f64),
@@ -40,9 +48,11 @@ pub(crate) struct Oracle<'a> {
     /// By highest program: the sets that are admitted.
     sets: Vec<Vec<ProgramSet>>,
     /// By set and, where clusters are limited, their number: the totals of ways that it reaches.
-    reached: Vec<u64>,
+    pub(crate) reached: Vec<u64>,
     layers: usize,
     counts_clusters: bool,
+    /// The caches, if there are several; every set is then computed, the whole one too.
+    pub(crate) rooms: Vec<CacheRoom>,
     /// Whether prices rule out clusters first.
     pub(crate) is_priced: bool,
 }
@@ -52,11 +62,16 @@ pub(crate) const MANY: usize = 9;
 
 impl<'a> Oracle<'a> {
     pub(crate) fn new(table: &'a ClusterTable, limits: ClusterLimits) -> Self {
+        Self::counting(table, limits, limits.max_clusters)
+    }
+
+    /// Counts clusters if `fewest` are fewer than a clustering can have.
+    fn counting(table: &'a ClusterTable, limits: ClusterLimits, fewest: usize) -> Self {
         let sets = 1usize << table.programs;
         // A clustering has no more clusters than programs or ways.
         let most = table.programs.min(table.ways / limits.min_ways.max(1));
-        let counts_clusters = limits.max_clusters < most;
-        let layers = if counts_clusters { limits.max_clusters + 1 } else { 1 };
+        let counts_clusters = fewest < most;
+        let layers = if counts_clusters { limits.max_clusters.min(most) + 1 } else { 1 };
         Self {
             table,
             limits,
@@ -66,8 +81,22 @@ impl<'a> Oracle<'a> {
             reached: vec![0; sets / 2 * layers],
             layers,
             counts_clusters,
+            rooms: Vec::new(),
             is_priced: table.programs >= MANY,
         }
+    }
+
+    /// The same for several caches, of which the largest has the table's ways. Prices, which know
+    /// one cache, rule out nothing.
+    pub(crate) fn placing(
+        table: &'a ClusterTable,
+        limits: ClusterLimits,
+        rooms: Vec<CacheRoom>,
+    ) -> Self {
+        let fewest = rooms.iter().map(|room| room.clusters).min().unwrap_or(0);
+        let one = Self::counting(table, limits, fewest);
+        let reached = vec![0; (1 << table.programs) * one.layers];
+        Self { reached, rooms, is_priced: false, ..one }
     }
 
     /// Whether a clustering exists whose slowdowns are all at least `low` and below `high`.
@@ -85,8 +114,11 @@ impl<'a> Oracle<'a> {
         high: f64,
     ) -> bool {
         self.load(candidates, low, high);
-        let all = self.sets_below();
         self.reach();
+        if !self.rooms.is_empty() {
+            return self.placement().is_some();
+        }
+        let all = self.sets_below();
         let (table, mut whole) = (self.table, vec![0; self.layers]);
         self.gather(table.programs - 1, all, &self.reached, &mut whole);
         whole.iter().any(|totals| totals >> table.ways & 1 == 1)
@@ -162,18 +194,24 @@ impl<'a> Oracle<'a> {
         prices::rule_out(candidates, programs, ways, most)
     }
 
+    /// The programs of which sets are computed whose highest program is below this.
+    fn highest_top(&self) -> usize {
+        self.table.programs - usize::from(self.rooms.is_empty())
+    }
+
     /// All programs but the highest.
     fn sets_below(&self) -> usize {
         (1 << (self.table.programs - 1)) - 1
     }
 
-    /// Computes the totals that every set without the highest program reaches.
+    /// Computes the totals that every set without the highest program reaches; with several caches,
+    /// every set.
     fn reach(&mut self) {
         let layers = self.layers;
         let mut reached = std::mem::take(&mut self.reached);
         reached[..layers].fill(0);
         reached[0] = 1;
-        for top in 0..self.table.programs - 1 {
+        for top in 0..self.highest_top() {
             let (below, level) = reached.split_at_mut(layers << top);
             let level = &mut level[..layers << top];
             level.par_chunks_mut(layers).with_min_len(FEW).enumerate().for_each(|(rest, whole)| {
@@ -228,8 +266,21 @@ impl<'a> Oracle<'a> {
 
     /// A clustering within the bounds admitted last, which must admit one.
     pub(crate) fn clustering(&self) -> Vec<ChosenCluster> {
+        if !self.rooms.is_empty() {
+            return self.clustering_of_caches();
+        }
+        self.clustering_of((1 << self.table.programs) - 1, self.table.ways, self.layers)
+    }
+
+    /// A clustering of a set with these ways, of fewer clusters than `below` where their number is
+    /// limited.
+    pub(crate) fn clustering_of(
+        &self,
+        mut set: usize,
+        mut ways: usize,
+        below: usize,
+    ) -> Vec<ChosenCluster> {
         let mut clusters = Vec::new();
-        let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
         let mut layer = None;
         while set != 0 {
             let top = set.ilog2() as usize;
@@ -242,7 +293,7 @@ impl<'a> Oracle<'a> {
                 // For the whole set, any number of clusters is fine.
                 let layers = match (self.counts_clusters, layer) {
                     (false, _) => 0..1,
-                    (true, None) => 0..self.layers - 1,
+                    (true, None) => 0..below - 1,
                     (true, Some(layer)) => layer - 1..layer,
                 };
                 for layer in layers {
@@ -269,6 +320,9 @@ impl<'a> Oracle<'a> {
     /// A clustering with the largest sum of `cells` within the bounds admitted last, and that sum.
     /// A cell belongs to a set and its ways, as in [`ClusterTable`].
     pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<ChosenCluster>)> {
+        if !self.rooms.is_empty() {
+            return self.best_of_caches(cells);
+        }
         let most = self.most(cells);
         let largest = self.largest_of(&most);
         let layer = (0..self.layers).max_by(|&a, &b| {
@@ -277,7 +331,8 @@ impl<'a> Oracle<'a> {
         })?;
         let sum = largest.whole(layer);
         (sum > f64::NEG_INFINITY).then(|| {
-            let mut clusters = self.trace(&most, &largest, layer);
+            let all = (1 << self.table.programs) - 1;
+            let mut clusters = self.trace(&most, &largest, (all, self.table.ways, layer, sum));
             for cluster in &mut clusters {
                 let levels = self.with_levels(cluster.set, cluster.ways);
                 let best = levels.max_by(|a, b| {
@@ -295,7 +350,8 @@ impl<'a> Oracle<'a> {
         set: ProgramSet,
         ways: usize,
     ) -> impl Iterator<Item = ChosenCluster> + '_ {
-        let levels = (0..self.table.levels).map(move |level| ChosenCluster { set, ways, level });
+        let all = 0..self.table.levels;
+        let levels = all.map(move |level| ChosenCluster { set, ways, level, cache: 0 });
         levels.filter(|&cluster| {
             let (cell, (low, high)) = (self.table.cell(cluster), self.bounds);
             self.table.lo[cell] >= low && self.table.hi[cell] < high
@@ -329,9 +385,9 @@ impl<'a> Oracle<'a> {
         let (table, layers) = (self.table, self.layers);
         let stride = table.ways + 1;
         let size = layers * stride;
-        let mut best = vec![f64::NEG_INFINITY; (1 << (table.programs - 1)) * size];
+        let mut best = vec![f64::NEG_INFINITY; (1 << self.highest_top()) * size];
         best[0] = 0.0;
-        for top in 0..table.programs - 1 {
+        for top in 0..self.highest_top() {
             let (below, level) = best.split_at_mut(size << top);
             level[..size << top].par_chunks_mut(size).with_min_len(FEW).enumerate().for_each(
                 |(rest, whole)| {
@@ -340,6 +396,9 @@ impl<'a> Oracle<'a> {
             );
         }
         let mut whole = vec![f64::NEG_INFINITY; size];
+        if !self.rooms.is_empty() {
+            return Largest { best, whole, layers, stride };
+        }
         self.add(cells, table.programs - 1, self.sets_below(), &best, &mut whole);
         Largest { best, whole, layers, stride }
     }
@@ -379,11 +438,16 @@ impl<'a> Oracle<'a> {
         });
     }
 
-    /// The clusters, without levels, that make up the largest sum of all programs in a layer.
-    fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<ChosenCluster> {
+    /// The clusters, without levels, that make up the largest sum of a set with these ways in a
+    /// layer.
+    pub(crate) fn trace(
+        &self,
+        cells: &[f64],
+        largest: &Largest,
+        (mut set, mut ways, mut layer, mut sum): (usize, usize, usize, f64),
+    ) -> Vec<ChosenCluster> {
         let shift = usize::from(self.counts_clusters);
-        let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
-        let (mut sum, mut clusters) = (largest.whole(layer), Vec::new());
+        let mut clusters = Vec::new();
         while set != 0 {
             let top = set.ilog2() as usize;
             let mut found = None;
@@ -401,7 +465,7 @@ impl<'a> Oracle<'a> {
                 unreachable!("the set has this sum")
             };
             let set_of = ProgramSet::try_from(cluster).unwrap_or(0);
-            clusters.push(ChosenCluster { set: set_of, ways: w, level: 0 });
+            clusters.push(ChosenCluster { set: set_of, ways: w, level: 0, cache: 0 });
             (set, ways, layer, sum) = (left, ways - w, layer - shift, before);
         }
         clusters

@@ -108,6 +108,20 @@ pub enum Impossible {
         /// The number of programs.
         programs: usize,
     },
+    /// The caches have fewer CPUs than there are programs.
+    #[error("{programs} programs need a CPU each, and the caches have {cpus}")]
+    TooFewCpus {
+        /// The number of programs.
+        programs: usize,
+        /// The CPUs of all caches.
+        cpus: u32,
+    },
+    /// The programs cannot be placed so that each cache's clusters fit.
+    #[error("{programs} programs cannot be placed: the caches have too few ways or clusters")]
+    NoPlacement {
+        /// The number of programs.
+        programs: usize,
+    },
     /// The clusters' least ways do not fit into the cache.
     #[error("{clusters} clusters of at least {min_ways} ways each do not fit into {ways} ways")]
     TooFewWays {

@@ -19,13 +19,14 @@ pub(crate) struct PossibleCluster {
 /// Fewer sets are not worth another thread.
 pub(crate) const FEW: usize = 512;
 
-/// A cluster: its programs, its ways, and its level of memory bandwidth: 0 is none, 1 the problem's
-/// first level.
+/// A cluster: its programs, its ways, its level of memory bandwidth (0 is none, 1 the problem's
+/// first level), and the cache that it is on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChosenCluster {
     pub(crate) set: ProgramSet,
     pub(crate) ways: usize,
     pub(crate) level: usize,
+    pub(crate) cache: usize,
 }
 
 /// For every set of programs, number of ways and level: the cluster's smallest and largest
@@ -117,7 +118,7 @@ impl ClusterTable {
     }
 
     /// The cell of a cluster.
-    pub(crate) fn cell(&self, ChosenCluster { set, ways, level }: ChosenCluster) -> usize {
+    pub(crate) fn cell(&self, ChosenCluster { set, ways, level, .. }: ChosenCluster) -> usize {
         (set as usize * self.ways + ways - 1) * self.levels + level
     }
 
@@ -132,7 +133,7 @@ impl ClusterTable {
         }
         let chosen = clusters.into_iter().map(|(mask, set)| {
             let ways = mask.count() as usize;
-            ChosenCluster { set, ways, level: 0 }
+            ChosenCluster { set, ways, level: 0, cache: 0 }
         });
         chosen.collect()
     }

@@ -168,7 +168,7 @@ impl ClusterCells {
     pub(crate) fn cost(&self, clusters: &[ChosenCluster]) -> Option<(f64, f64)> {
         // In the order of the programs: sums are then the same as a scorer's, to the last digit.
         let mut members: Vec<(usize, ClusterMember)> = Vec::with_capacity(self.programs);
-        for &ChosenCluster { set, ways, level } in clusters {
+        for &ChosenCluster { set, ways, level, .. } in clusters {
             let count = set.count_ones() as usize;
             let indices = (0..self.programs).filter(|index| set >> index & 1 == 1);
             let cell = &self.members[set as usize][(ways - 1) * count..ways * count];
