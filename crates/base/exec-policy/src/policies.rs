@@ -180,7 +180,9 @@ impl SharedParameters {
         Some(all_of(&self.configured(policy)?))
     }
 
-    fn configured(&self, policy: &str) -> Option<ConfiguredPolicy> {
+    /// The policy of this name with its parameters, if there is one.
+    #[must_use]
+    pub fn configured(&self, policy: &str) -> Option<ConfiguredPolicy> {
         let policy = descriptor(policy)?;
         let of_policy = self.0.iter().filter(|(name, _)| policy.parameter(name).is_some());
         let values = of_policy.filter_map(|(name, value)| read(policy, name, value).ok());

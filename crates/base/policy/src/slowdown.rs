@@ -37,7 +37,12 @@ impl Reference {
 /// A slowdown beyond [`Q32::MAX_IN_CURVE`] (an IPC of next to nothing) is limited to that.
 #[must_use]
 pub fn slowdown_table(ipc: &Curve, ways: Ways, reference: Reference) -> Curve {
-    let alone = reference.ipc(ipc, ways).raw();
+    slowdowns_over(reference.ipc(ipc, ways), ipc, ways)
+}
+
+/// The same over an IPC that is known, such as that alone on a larger cache.
+pub(crate) fn slowdowns_over(alone: Q32, ipc: &Curve, ways: Ways) -> Curve {
+    let alone = alone.raw();
     Curve::from_fn(ways, |ways| Q32::ratio(alone, ipc.at(ways).raw()))
 }
 

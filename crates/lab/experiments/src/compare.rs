@@ -7,6 +7,7 @@ use fairways_core::{
     AppId, Levers, Llc, Partition, PartitionError, Policy, Profile, WayMask, Wish, run,
 };
 use fairways_model::{Job, JobPhase, Model};
+use fairways_optimum::Impossible;
 use fairways_profiles::{
     DemandError, FairnessMetrics, MemoryBandwidth, Mix, ProfileTable, ProfiledProgram, Scorer,
 };
@@ -31,8 +32,8 @@ pub struct ComparisonSettings {
 pub struct PolicyOutcome {
     /// The policy's name.
     pub policy: &'static str,
-    /// The policy's partition; app `i` is the mix's program `i`.
-    pub partition: Partition,
+    /// The plan of each cache, for its programs alone; app `i` is the mix's program `i`.
+    pub plans: Vec<Partition>,
     /// The policy's reason.
     pub reason: String,
     /// The slowdown of each program of the mix, in order.
@@ -65,6 +66,27 @@ pub enum CompareError {
         /// Its demand.
         why: DemandError,
     },
+    /// The caches have too few CPUs for the mix, or there are too many programs to place.
+    #[error(
+        "mix {mix}: expected at most 64 programs, and a CPU for each (--cpus), found {programs} \
+         programs and {cpus} CPUs"
+    )]
+    NoRoom {
+        /// The mix.
+        mix: String,
+        /// Its programs.
+        programs: usize,
+        /// The CPUs of all caches.
+        cpus: u32,
+    },
+    /// The mix can't be placed as well as possible.
+    #[error("mix {mix}: {why}")]
+    Impossible {
+        /// The mix.
+        mix: String,
+        /// Why.
+        why: Impossible,
+    },
     /// The policy made no plan that the machine could carry out. This is a defect of the policy.
     #[error("mix {mix}: policy {policy} made no plan that the machine could carry out{}", because(.why))]
     NoPlan {
@@ -85,7 +107,7 @@ fn because(why: &Option<PartitionError>) -> String {
 type Decided = (Partition, String);
 
 /// A program as a policy sees it.
-type KnownProgram = (Option<Arc<Profile>>, Wish);
+pub(crate) type KnownProgram = (Option<Arc<Profile>>, Wish);
 
 /// Runs a mix of programs of `table` under each policy, and scores the partitions. Every policy
 /// starts afresh.
@@ -142,14 +164,7 @@ fn score_each(
     policies: impl IntoIterator<Item = Box<dyn Policy>>,
     decide: impl Fn(&[KnownProgram], &mut dyn Policy) -> Result<Decided, Undecided>,
 ) -> Result<Comparison, CompareError> {
-    let programs: Vec<KnownProgram> = mix
-        .programs
-        .iter()
-        .map(|&program| {
-            let wish = settings.wishes.get(program).copied().unwrap_or_default();
-            (Some(Arc::new(table.profile(program))), wish)
-        })
-        .collect();
+    let programs = known_programs(table, mix, &settings.wishes);
     let mut scorer = Scorer::new(table, &mix.programs, settings.llc.ways, settings.bandwidth);
     let mut unpartitioned = Partition::default();
     unpartitioned.add_cluster(WayMask::full(settings.llc.ways));
@@ -163,11 +178,24 @@ fn score_each(
         let scored = decided.and_then(|(partition, reason)| {
             let slowdowns = scorer.score_plan(&partition).map_err(Undecided::Demand)?.to_vec();
             let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
-            Ok(PolicyOutcome { policy, partition, reason, slowdowns, metrics })
+            Ok(PolicyOutcome { policy, plans: vec![partition], reason, slowdowns, metrics })
         });
         outcomes.push(scored.map_err(|why| named(why, table, mix, policy))?);
     }
     Ok(Comparison { stock, outcomes })
+}
+
+/// The programs of a mix, with their profiles, as a policy sees them.
+pub(crate) fn known_programs(
+    table: &ProfileTable,
+    mix: &Mix,
+    wishes: &[Wish],
+) -> Vec<KnownProgram> {
+    let programs = mix.programs.iter().map(|&program| {
+        let wish = wishes.get(program).copied().unwrap_or_default();
+        (Some(Arc::new(table.profile(program))), wish)
+    });
+    programs.collect()
 }
 
 /// The error of a policy on a mix.

@@ -16,6 +16,7 @@ mod live;
 mod machine;
 mod online;
 pub mod paper;
+mod placed;
 mod plan_drawing;
 pub mod redis;
 mod settled;
@@ -40,4 +41,5 @@ pub use machine::StaticMachine;
 pub use online::{
     Accuracy, ClassChange, ClassChanges, PhasedRuns, accuracy, class_changes, phase_changes,
 };
+pub use placed::{PlacedSettings, compare_placed};
 pub use plan_drawing::{DrawnMix, DrawnPlan, draw_plans};

@@ -22,8 +22,8 @@ pub struct DrawnMix {
 pub struct DrawnPlan {
     /// The policy.
     pub policy: String,
-    /// The plan; `None` where it changed over time.
-    pub partition: Option<Partition>,
+    /// The plan of each cache; `None` where it changed over time.
+    pub plans: Option<Vec<Partition>>,
     /// The largest slowdown over the smallest.
     pub unfairness: f64,
     /// The slowdown of each program; no number where it is not comparable.
@@ -64,14 +64,14 @@ type Sheet<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 ///
 /// # Errors
 /// Why they can't be drawn.
-pub fn draw_plans(ways: Ways, mixes: &[DrawnMix]) -> Result<String, String> {
+pub fn draw_plans(ways: &[Ways], mixes: &[DrawnMix]) -> Result<String, String> {
     let height: i32 = 2 * MARGIN + mixes.iter().map(height_of).sum::<i32>();
     let mut svg = String::new();
     draw_sheet(&mut svg, ways, mixes, height).map_err(|why| why.to_string())?;
     Ok(svg)
 }
 
-fn draw_sheet(svg: &mut String, ways: Ways, mixes: &[DrawnMix], height: i32) -> Drawn {
+fn draw_sheet(svg: &mut String, ways: &[Ways], mixes: &[DrawnMix], height: i32) -> Drawn {
     let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
     let sheet = SVGBackend::with_string(svg, size).into_drawing_area();
     sheet.fill(&WHITE)?;
@@ -91,7 +91,7 @@ fn height_of(mix: &DrawnMix) -> i32 {
     TITLE + HEAD + i32::try_from(mix.plans.len()).unwrap_or(0) * (row_height(mix) + GAP)
 }
 
-fn draw_mix(sheet: &Sheet<'_>, ways: Ways, mix: &DrawnMix, top: i32) -> Drawn {
+fn draw_mix(sheet: &Sheet<'_>, ways: &[Ways], mix: &DrawnMix, top: i32) -> Drawn {
     let slowdowns = mix.plans.iter().flat_map(|plan| &plan.slowdowns);
     let most = slowdowns.copied().filter(|one| one.is_finite()).fold(1.1, f64::max);
     write(sheet, &mix.name, [MARGIN, top + TITLE / 2], 16, HPos::Left)?;
@@ -110,7 +110,7 @@ fn draw_mix(sheet: &Sheet<'_>, ways: Ways, mix: &DrawnMix, top: i32) -> Drawn {
         write(sheet, &shortened(&plan.policy, 15), [MARGIN, y + 8], 13, HPos::Left)?;
         let unfairness = format!("unfairness {:.3}", plan.unfairness);
         write(sheet, &unfairness, [MARGIN, y + 21], 10, HPos::Left)?;
-        draw_ways(sheet, ways, plan.partition.as_ref(), [y, row])?;
+        draw_caches(sheet, ways, plan.plans.as_deref(), [y, row])?;
         for (app, (name, slowdown)) in mix.programs.iter().zip(&plan.slowdowns).enumerate() {
             let y = y + BAR * i32::try_from(app)?;
             draw_slowdown(sheet, plan, app, name, (*slowdown, most), y)?;
@@ -139,9 +139,8 @@ fn draw_slowdown(
     y: i32,
 ) -> Drawn {
     let app = AppId(u32::try_from(app)?);
-    let cluster = plan.partition.as_ref().and_then(|partition| {
-        partition.placements().iter().find(|one| one.app == app).map(|one| one.cluster as usize)
-    });
+    let mut places = plan.plans.iter().flatten().flat_map(Partition::placements);
+    let cluster = places.find(|one| one.app == app).map(|one| one.cluster as usize);
     let (fill, sign) = match cluster {
         Some(cluster) => (colour(cluster), format!(" {}", letter(cluster))),
         None => (COLOURS[1], String::new()),
@@ -157,20 +156,38 @@ fn draw_slowdown(
     write(sheet, &shown, [end + 4, middle], 10, HPos::Left)
 }
 
+/// The ways of each cache, one cache beside the other.
+fn draw_caches(
+    sheet: &Sheet<'_>,
+    ways: &[Ways],
+    plans: Option<&[Partition]>,
+    [top, height]: [i32; 2],
+) -> Drawn {
+    let Some(plans) = plans else {
+        return write(sheet, "its plans changed over time", [WAYS[0], top + 8], 11, HPos::Left);
+    };
+    let all: u32 = ways.iter().map(|ways| ways.get()).sum();
+    let gaps = GAP * i32::try_from(ways.len())?.saturating_sub(1);
+    let width = WAYS[1] - WAYS[0] - gaps;
+    let mut left = WAYS[0];
+    for (plan, &ways) in plans.iter().zip(ways) {
+        let right = left + width * i32::try_from(ways.get())? / i32::try_from(all)?;
+        draw_ways(sheet, ways, plan, ([left, right], [top, height]))?;
+        left = right + GAP;
+    }
+    Ok(())
+}
+
 /// A cell for each way, striped where several clusters share it.
 fn draw_ways(
     sheet: &Sheet<'_>,
     ways: Ways,
-    partition: Option<&Partition>,
-    [top, height]: [i32; 2],
+    partition: &Partition,
+    ([first, last], [top, height]): ([i32; 2], [i32; 2]),
 ) -> Drawn {
     let count = i32::try_from(ways.get())?;
-    let Some(partition) = partition else {
-        return write(sheet, "its plans changed over time", [WAYS[0], top + 8], 11, HPos::Left);
-    };
     for (place, way) in (0..).zip((0..ways.get()).rev()) {
-        let [left, right] =
-            [place, place + 1].map(|at: i32| WAYS[0] + (WAYS[1] - WAYS[0]) * at / count);
+        let [left, right] = [place, place + 1].map(|at: i32| first + (last - first) * at / count);
         let masks = partition.masks().enumerate();
         let fillers = masks.filter(|(_, mask)| mask.contains(way)).map(|(cluster, _)| cluster);
         let fillers: Vec<usize> = fillers.collect();
@@ -216,7 +233,8 @@ mod tests {
 
     fn plan(policy: &str, partition: Option<Partition>, slowdowns: [f64; 2]) -> DrawnPlan {
         let (policy, slowdowns) = (policy.to_owned(), slowdowns.to_vec());
-        DrawnPlan { policy, partition, unfairness: 1.5, slowdowns }
+        let plans = partition.map(|partition| vec![partition]);
+        DrawnPlan { policy, plans, unfairness: 1.5, slowdowns }
     }
 
     /// Every way of every plan has a cell, and every program a bar whose length is its slowdown.
@@ -236,7 +254,7 @@ mod tests {
             ],
         };
         let ways = Ways::new(4).unwrap();
-        let drawn = draw_plans(ways, std::slice::from_ref(&mix)).unwrap();
+        let drawn = draw_plans(&[ways], std::slice::from_ref(&mix)).unwrap();
         // The background; five parts of four ways, one of which two clusters share; four bars.
         assert_eq!(drawn.matches("<rect").count(), 1 + 5 + 4, "{drawn}");
         // The letters stand on their own lines.
@@ -245,6 +263,6 @@ mod tests {
         assert!(drawn.contains("lbm&lt; A") && written("not comparable") == 1, "{drawn}");
         assert!(written("its plans changed over time") == 1 && written("2.000") == 1, "{drawn}");
         assert_eq!([1.0, 1.5, 2.0, 9.0].map(|one| end_of(one, 2.0)), [647, 733, 820, 820]);
-        assert_eq!(draw_plans(ways, &[mix]).unwrap(), drawn);
+        assert_eq!(draw_plans(&[ways], &[mix]).unwrap(), drawn);
     }
 }

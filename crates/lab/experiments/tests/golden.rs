@@ -59,10 +59,10 @@ fn shape(clusters: &[(String, u32)]) -> Shape {
 
 fn shape_of(outcome: &PolicyOutcome) -> Shape {
     let place = |place: &Placement| {
-        let mask = outcome.partition.mask(place.cluster).unwrap();
+        let mask = outcome.plans[0].mask(place.cluster).unwrap();
         (place.cluster.to_string(), mask.count())
     };
-    let mut places = outcome.partition.placements().to_vec();
+    let mut places = outcome.plans[0].placements().to_vec();
     places.sort_by_key(|place| place.app);
     shape(&places.iter().map(place).collect::<Vec<_>>())
 }

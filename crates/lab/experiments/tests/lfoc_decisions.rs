@@ -111,11 +111,11 @@ fn ours(table: &ProfileTable, mix: &Mix) -> Clusters {
     let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
     let lfoc = by_name("lfoc").unwrap();
     let outcome = compare(table, mix, &settings, [lfoc]).unwrap().outcomes.remove(0);
-    let masks = outcome.partition.masks();
+    let masks = outcome.plans[0].masks();
     let mut clusters: Clusters = (0..)
         .zip(masks)
         .map(|(cluster, mask)| {
-            let members = outcome.partition.members(cluster).map(|app| app.0 as usize);
+            let members = outcome.plans[0].members(cluster).map(|app| app.0 as usize);
             let members = std::collections::BTreeSet::from_iter(members).into_iter().collect();
             (members, mask.count() as usize)
         })

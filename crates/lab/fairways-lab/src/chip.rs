@@ -37,8 +37,8 @@ pub(crate) fn simulate(
     let least_time_scales = &world.least_scales();
     let compared =
         ComparedOnChip { preset, settings, names, protocol, found: &found, least_time_scales };
-    let ways = settings.chip.llc.ways;
-    crate::plot::plot(plot, ways, || vec![chip::drawn(&compared)])?;
+    let ways = [settings.chip.llc.ways];
+    crate::plot::plot(plot, &ways, || vec![chip::drawn(&compared)])?;
     match format {
         ResultFormat::Json => chip::json(&compared, out),
         ResultFormat::Csv => chip::csv(&compared, out),

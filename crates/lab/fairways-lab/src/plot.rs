@@ -14,7 +14,7 @@ use fairways_experiments::{DrawnMix, draw_plans};
 /// If they can't be drawn, or the file can't be written; an earlier one is still there then.
 pub(crate) fn plot(
     path: Option<&Path>,
-    ways: Ways,
+    ways: &[Ways],
     mixes: impl FnOnce() -> Vec<DrawnMix>,
 ) -> anyhow::Result<()> {
     let Some(path) = path else { return Ok(()) };

@@ -334,6 +334,104 @@ fn parameters_are_for_those_that_have_them() {
     }
 }
 
+const EIGHT: &str = "cadical,glpsol,clasp,lbm,stream,svm-train,xz,brotli";
+
+/// The programs of each cluster of a policy, with its cache, its ways and its mask.
+fn clusters(policy: &Value) -> Vec<(u64, u64, String, Vec<u64>)> {
+    let clusters = policy["partition"].as_array().unwrap().iter().map(|cluster| {
+        let apps = cluster["apps"].as_array().unwrap().iter().map(|app| app.as_u64().unwrap());
+        let [cache, ways] = ["cache", "ways"].map(|of| cluster[of].as_u64().unwrap());
+        (cache, ways, cluster["mask"].as_str().unwrap().to_owned(), apps.collect())
+    });
+    clusters.collect()
+}
+
+fn unfairness(policy: &Value) -> f64 {
+    policy["unfairness"].as_f64().unwrap()
+}
+
+/// Every program is on one cache, each cache gives out all its ways, and no policy is fairer than
+/// the optimum of placing and dividing together.
+#[test]
+fn several_caches_are_placed_and_divided() {
+    let machine = ["--caches", "2", "--ways", "9,4", "--cpus", "6,4", "--mix", EIGHT];
+    let policies = "stock,equal,lfoc,kpart,fairways,optimum";
+    let found = json(&[&machine[..], &["--policies", policies]].concat());
+    assert_eq!((&found["ways"], &found["caches"]), (&9.into(), &vec![9, 4].into()));
+    let all = found["mixes"][0]["policies"].as_array().unwrap();
+    let optimum = unfairness(&all[5]);
+    for policy in all {
+        let clusters = clusters(policy);
+        let mut programs: Vec<u64> = clusters.iter().flat_map(|of| of.3.clone()).collect();
+        programs.sort_unstable();
+        assert_eq!(programs, (0..8).collect::<Vec<u64>>(), "{policy}");
+        for (cache, ways, cpus) in [(0, 9, 6), (1, 4, 4)] {
+            let there = clusters.iter().filter(|of| of.0 == cache);
+            assert_eq!(there.clone().map(|of| of.1).sum::<u64>(), ways, "{policy}");
+            assert!(there.map(|of| of.3.len()).sum::<usize>() <= cpus, "{policy}");
+        }
+        assert!(unfairness(policy) >= optimum * (1.0 - 1e-9), "{policy}");
+    }
+    assert!(unfairness(&all[4]) <= optimum * 1.02, "{}", all[4]);
+    // Dealt in turn, as far as there are CPUs.
+    let stock = clusters(&all[0]);
+    assert_eq!((&stock[0].3[..], &stock[1].3[..]), (&[0, 2, 4, 6][..], &[1, 3, 5, 7][..]));
+    let table = stdout(&[&machine[..], &["--policies", "stock"]].concat());
+    assert!(table.contains("AAAAAAAAA | AAAA   A 0 2 4 6 | A 1 3 5 7"), "{table}");
+    let csv = stdout(&[&machine[..], &["--policies", "stock", "--csv"]].concat());
+    assert!(csv.starts_with("mix,policy,app,program,slowdown,cache,mask,"), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.contains(",1,0xf,")).count(), 4, "{csv}");
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("plans.svg");
+    let drawn = [&machine[..], &["--policies", "stock", "--plot", plot.to_str().unwrap()]].concat();
+    stdout(&drawn);
+    let drawn = std::fs::read_to_string(plot).unwrap();
+    // The background, the ways of both caches, and a bar for each program.
+    assert_eq!(drawn.matches("<rect").count(), 1 + 9 + 4 + 8);
+}
+
+/// A parameter of `fairways` is that of the placement, too.
+#[test]
+fn placing_has_the_objective_of_the_policy() {
+    let [fair, fast] = ["objective=unfairness", "objective=stp"].map(|objective| {
+        let flags = ["--caches", "2", "--ways", "6", "--cpus", "6", "--mix", EIGHT];
+        let set = ["--policies", "fairways", "--set", objective, "--set"];
+        let tolerance = ["fairness_tolerance_percent=0"];
+        let found = json(&[&flags[..], &set, &tolerance].concat());
+        let policy = &found["mixes"][0]["policies"][0];
+        ["unfairness", "stp"].map(|metric| policy[metric].as_f64().unwrap())
+    });
+    assert!(fair[0] < fast[0] && fair[1] < fast[1], "{fair:?} {fast:?}");
+}
+
+#[test]
+fn caches_that_can_not_be_are_refused() {
+    for (flags, said) in [
+        (
+            "--caches 2 --ways 7,7,7",
+            "--ways: expected one number, or one for each cache (--caches 2), found 3",
+        ),
+        (
+            "--caches 3 --cpus 7,7",
+            "--cpus: expected one number, or one for each cache (--caches 3), found 2",
+        ),
+        (
+            "--caches 2 --cpus 3,4",
+            "expected at most 64 programs, and a CPU for each (--cpus), found 8 programs and 7 CPUs",
+        ),
+        ("--ways 5,6 --dynamic", "--ways: expected one number, found 2"),
+        ("--caches 2 --dynamic", "--caches: expected one cache with --dynamic"),
+        ("--caches 2 --settle 1s", "--caches: expected one cache with --settle"),
+        ("--caches 2 --bandwidth-mbps 9000", "--caches: expected one cache with --bandwidth-mbps"),
+        ("--caches 2 --ways 5,12", "--ways: expected a whole number from 1 to 11, found \"12\""),
+        ("--caches 0", "--caches: expected a whole number from 1 to 16, found \"0\""),
+    ] {
+        let words: Vec<&str> = flags.split(' ').chain(["--mix", EIGHT]).collect();
+        let found = refused(&words);
+        assert!(found.ends_with(said), "{flags}: {found}");
+    }
+}
+
 #[test]
 fn bandwidth_slows_programs_down() {
     let antt = |flags: &[&str]| {

@@ -26,6 +26,7 @@ impl PyMix {
         let world = World {
             programs: Arc::clone(&profiles.catalog),
             llc,
+            caches: Vec::new(),
             bandwidth: None,
             levels: Vec::new(),
             wishes: Vec::new(),

@@ -211,7 +211,7 @@ fn planned(mix: &PyMix, choices: &Choices, choice: &Choice) -> Result<MixOutcome
     let compared = compared.map_err(|why| CallFailure::Said(why.to_string()))?;
     let outcome = compared.outcomes.into_iter().next();
     let outcome = outcome.ok_or_else(|| CallFailure::Said("no outcome".to_owned()))?;
-    let masks = masks_of(&outcome.partition, mix.mix.programs.len());
+    let masks = masks_of(&outcome.plans[0], mix.mix.programs.len());
     let scored = Scored { slowdowns: outcome.slowdowns, metrics: outcome.metrics };
     Ok(MixOutcome { scored, how: OutcomeDetails::Planned { masks, reason: outcome.reason } })
 }

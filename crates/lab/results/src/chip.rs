@@ -92,7 +92,7 @@ pub fn csv(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result
         let rates: Vec<Rate> = of.programs.iter().map(|program| program.rate).collect();
         let (policy, proof) = (of.policy, None);
         let result = PolicyScore { mix: &mix, policy, metrics, slowdowns, proof };
-        rows.write(result, &programs, None, &rates)?;
+        rows.write(result, &programs, &[], &rates)?;
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ pub fn drawn(compared: &ComparedOnChip<'_>) -> DrawnMix {
             false => f64::NAN,
         });
         let (policy, unfairness) = (of.policy.to_owned(), of.metrics.unfairness);
-        DrawnPlan { policy, partition: None, unfairness, slowdowns: slowdowns.collect() }
+        DrawnPlan { policy, plans: None, unfairness, slowdowns: slowdowns.collect() }
     };
     DrawnMix {
         name: format!("chip:{}", compared.preset),

@@ -3,16 +3,15 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::partition::bar;
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
 use fairways_experiments::{DrawnMix, DrawnPlan};
-use fairways_optimum::{Goal, Solution};
+use fairways_optimum::{Goal, PlacedSolution};
 use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
 
-use crate::simulate::json::{PolicyReport, decided};
-use crate::simulate::table::clusters;
+use crate::simulate::json::{PolicyReport, decided, ways_of};
+use crate::simulate::table::{bars, clusters};
 use crate::tidy::{PolicyScore, Proof, TidyWriter};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -25,8 +24,8 @@ const LATE: &str = "the best that was found in time";
 pub struct SolvedMix {
     /// The mix.
     pub mix: Mix,
-    /// The plan.
-    pub solution: Solution,
+    /// The plan of each cache.
+    pub solution: PlacedSolution,
     /// How long the search took, in seconds.
     pub seconds: f64,
 }
@@ -35,6 +34,9 @@ pub struct SolvedMix {
 struct Report<'a> {
     schema: u32,
     ways: u32,
+    /// The ways of each cache, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<u32>,
     mixes: Vec<MixReport<'a>>,
 }
 
@@ -60,14 +62,14 @@ struct Optimum<'a> {
 /// If it can't be written.
 pub fn json(
     programs: &ProgramCatalog,
-    ways: Ways,
+    ways: &[Ways],
     solved: &[SolvedMix],
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let mixes = solved.iter().map(|SolvedMix { mix, solution, seconds }| {
         let reason = if solution.is_proven { REASON } else { LATE };
         let (metrics, slowdowns) = (&solution.metrics, &solution.slowdowns);
-        let report = decided("optimum", &solution.partition, reason, metrics, slowdowns);
+        let report = decided("optimum", &solution.plans, reason, metrics, slowdowns);
         let (proven, bound) = (solution.is_proven, solution.bound);
         MixReport {
             mix: &mix.name,
@@ -75,7 +77,8 @@ pub fn json(
             policies: [Optimum { report, seconds: *seconds, proven, bound }],
         }
     });
-    let report = Report { schema: SCHEMA, ways: ways.get(), mixes: mixes.collect() };
+    let (ways, caches) = ways_of(ways);
+    let report = Report { schema: SCHEMA, ways, caches, mixes: mixes.collect() };
     serde_json::to_writer(&mut *out, &report)?;
     Ok(writeln!(out)?)
 }
@@ -94,7 +97,7 @@ pub fn csv(
         let (metrics, slowdowns) = (&solution.metrics, &*solution.slowdowns);
         let proof = Some(Proof { is_complete: solution.is_proven, bound: solution.bound });
         let result = PolicyScore { mix: &mix.name, policy: "optimum", metrics, slowdowns, proof };
-        rows.write(result, &catalog.names_of(mix), Some(&solution.partition), &[])?;
+        rows.write(result, &catalog.names_of(mix), &solution.plans, &[])?;
     }
     Ok(())
 }
@@ -107,7 +110,7 @@ pub fn drawn(catalog: &ProgramCatalog, solved: &[SolvedMix]) -> Vec<DrawnMix> {
         programs: catalog.names_of(mix).into_iter().map(str::to_owned).collect(),
         plans: vec![DrawnPlan {
             policy: "optimum".to_owned(),
-            partition: Some(solution.partition.clone()),
+            plans: Some(solution.plans.clone()),
             unfairness: solution.metrics.unfairness,
             slowdowns: solution.slowdowns.clone(),
         }],
@@ -121,7 +124,7 @@ pub fn drawn(catalog: &ProgramCatalog, solved: &[SolvedMix]) -> Vec<DrawnMix> {
 /// If it can't be written.
 pub fn table(
     catalog: &ProgramCatalog,
-    ways: Ways,
+    ways: &[Ways],
     (goal, tolerance): (Goal, f64),
     solved: &[SolvedMix],
     out: &mut dyn Write,
@@ -148,8 +151,8 @@ pub fn table(
             format!("{:.6}", metrics.antt),
             bound,
             format!("{seconds:.4}"),
-            bar(&solution.partition, ways),
-            clusters(&solution.partition),
+            bars(&solution.plans, ways),
+            clusters(&solution.plans),
         ]);
     }
     let best = match goal {

@@ -46,6 +46,9 @@ struct TidyRow<'a> {
     app: usize,
     program: &'a str,
     slowdown: Option<f64>,
+    /// The cache that it is on, on a machine that has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<usize>,
     /// The ways that it may fill.
     mask: Option<String>,
     /// The percent of memory's bandwidth that its cluster may use; empty if that has no limit.
@@ -76,19 +79,22 @@ impl<'a> TidyWriter<'a> {
         Self(csv::Writer::from_writer(out))
     }
 
-    /// Writes the programs of a mix under a policy, by name; `plan` has their ways, and `rates`
-    /// what they did, where that is known.
+    /// Writes the programs of a mix under a policy, by name; `plans` have their ways, one for each
+    /// cache, and `rates` what they did, where that is known.
     pub(crate) fn write(
         &mut self,
         of: PolicyScore<'_>,
         programs: &[&str],
-        plan: Option<&Partition>,
+        plans: &[Partition],
         rates: &[Rate],
     ) -> anyhow::Result<()> {
         let FairnessMetrics { unfairness, stp, antt, jain } = *of.metrics;
         for (app, (program, &slowdown)) in programs.iter().zip(of.slowdowns).enumerate() {
             let id = AppId(u32::try_from(app)?);
-            let own = plan.and_then(|plan| plan.resources_of(id));
+            let mut places = plans.iter().enumerate();
+            let own = places.find_map(|(cache, plan)| Some((cache, plan.resources_of(id)?)));
+            let cache = own.filter(|_| plans.len() > 1).map(|(cache, _)| cache);
+            let own = own.map(|(_, own)| own);
             let rate = rates.get(app);
             self.0.serialize(TidyRow {
                 mix: of.mix,
@@ -96,6 +102,7 @@ impl<'a> TidyWriter<'a> {
                 app,
                 program,
                 slowdown: known(slowdown),
+                cache,
                 mask: own.map(|own| own.mask.to_string()),
                 bandwidth_level: own.and_then(|own| own.bandwidth).map(BandwidthLevel::get),
                 ipc: rate.and_then(|rate| known(rate.ipc)),

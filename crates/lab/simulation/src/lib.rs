@@ -14,4 +14,4 @@ pub mod suits;
 mod world;
 
 pub use run::{Alone, Best, ENDLESS, Fare, On, RunJournal, Running, SimulatedRun, run_until};
-pub use world::{Names, World, cache, promised, warn_of_promises};
+pub use world::{Names, World, cache, caches, promised, warn_of_promises};

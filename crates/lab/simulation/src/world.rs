@@ -9,7 +9,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::{did_you_mean, nearest};
-use fairways_core::{BandwidthLevel, Llc, Ways, Wish};
+use fairways_core::{BandwidthLevel, Llc, MachineCache, Ways, Wish};
 use fairways_experiments::{draw_mixes, draw_workloads};
 use fairways_profiles::{MemoryBandwidth, Mix, ProgramCatalog, read_mixes};
 
@@ -38,8 +38,10 @@ impl FromStr for Names {
 pub struct World {
     /// The programs.
     pub programs: Arc<ProgramCatalog>,
-    /// The cache.
+    /// The cache; the largest one, if there are several.
     pub llc: Llc,
+    /// The caches, if there are several.
+    pub caches: Vec<MachineCache>,
     /// The memory's limit, if it has one.
     pub bandwidth: Option<MemoryBandwidth>,
     /// The levels of bandwidth to which the optimum may limit a cluster.
@@ -228,6 +230,46 @@ pub fn cache(ways: Option<u32>, clos: u32, min_bits: u32, most: Ways) -> Result<
     let min_bits = at_most(min_bits, "--min-bits", ways.get())?;
     Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
 }
+
+/// The caches of a machine that has several: none if it has one. `ways` and `cpus` have a number
+/// for all caches or one for each, or none.
+///
+/// # Errors
+/// If the numbers do not go together, or a cache has no such ways.
+pub fn caches(
+    count: Option<u32>,
+    (ways, cpus): (&[u32], &[u32]),
+    (clos, min_bits, most): (u32, u32, Ways),
+) -> Result<Vec<MachineCache>, BadInput> {
+    let longest = ways.len().max(cpus.len()).max(1);
+    let count = count.map_or(longest, |count| count as usize);
+    let ways = for_each("--ways", ways, most.get(), count)?;
+    let cpus = for_each("--cpus", cpus, MANY_CPUS, count)?;
+    if count == 1 {
+        return Ok(Vec::new());
+    }
+    let each = ways.into_iter().zip(cpus);
+    each.map(|(ways, cpus)| {
+        Ok(MachineCache { llc: cache(Some(ways), clos, min_bits, most)?, cpus })
+    })
+    .collect()
+}
+
+/// The number of each cache, where a flag has one for all or one for each.
+fn for_each(flag: &str, numbers: &[u32], usual: u32, count: usize) -> Result<Vec<u32>, BadInput> {
+    match numbers {
+        [] => Ok(vec![usual; count]),
+        [one] => Ok(vec![*one; count]),
+        all if all.len() == count => Ok(all.to_vec()),
+        all => Err(BadInput(format!(
+            "{flag}: expected one number, or one for each cache (--caches {count}), found {}",
+            all.len()
+        ))),
+    }
+}
+
+/// CPUs for every program of any mix.
+const MANY_CPUS: u32 = 1024;
 
 /// The ways promised to programs.
 pub fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {

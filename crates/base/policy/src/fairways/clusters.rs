@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
+use super::limits::Limits;
 use super::objective::Outcome;
 use super::program::{SharingProgram, members};
 use super::sweep::{PressedCurves, SweptProgram};
@@ -208,16 +209,16 @@ impl Clusters {
         }
     }
 
-    /// The outcome of a plan, given as sets and the ways of each.
+    /// The outcome of a plan, given as sets and the ways of each, and of all programs elsewhere.
     pub(crate) fn outcome_of(
         &mut self,
         plan: impl Iterator<Item = (u64, u32)>,
-        least_ways: u32,
+        limits: Limits,
     ) -> Outcome {
-        let mut all = Outcome::NONE;
+        let mut all = limits.elsewhere;
         for (set, ways) in plan {
             let row = self.row(set);
-            if ways < self.least(row, least_ways) {
+            if ways < self.least(row, limits.least_ways) {
                 return Outcome::BROKEN;
             }
             self.evaluate(row, ways);

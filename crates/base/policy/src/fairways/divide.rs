@@ -4,20 +4,8 @@
 use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
+use super::limits::Limits;
 use super::objective::{Aim, Outcome};
-
-/// The limits of a plan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// The most clusters.
-    pub(crate) clusters: usize,
-    /// The ways of the cache.
-    pub(crate) ways: u32,
-    /// The fewest ways of a cluster.
-    pub(crate) least_ways: u32,
-    /// The most divisions to try; after that, the best so far is used.
-    pub(crate) trials: u32,
-}
 
 /// The ways of each cluster, and working memory to find them.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +45,7 @@ impl Division {
         for (&row, &fewest) in rows.iter().zip(&self.fewest) {
             clusters.evaluate(row, fewest + spare);
         }
-        let all = Rows { clusters, rows, fewest: &self.fewest };
+        let all = Rows { clusters, rows, fewest: &self.fewest, elsewhere: limits.elsewhere };
         if aim.is_sum() {
             divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
             return all.sum(&self.ways);
@@ -83,22 +71,24 @@ impl Division {
         self.fewest.extend_from_slice(fewest);
         let spare = limits.ways.checked_sub(self.fewest.iter().sum())?;
         if aim.is_sum() {
-            let bound = self.bound(clusters, rows, spare);
+            let bound = self.bound(clusters, rows, spare).with(&limits.elsewhere);
             if !aim.is_better(&bound, to_beat) {
                 return None;
             }
-            let all = Rows { clusters, rows, fewest: &self.fewest };
+            let all = Rows { clusters, rows, fewest: &self.fewest, elsewhere: limits.elsewhere };
             divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
             let divided = all.sum(&self.ways);
             return aim.is_better(&divided, to_beat).then_some(divided);
         }
-        let (mut bound, spare) = self.raise(aim, clusters, rows, (spare, ceiling), to_beat)?;
+        let (mut bound, spare) =
+            self.raise(aim, clusters, rows, (spare, ceiling), (to_beat, &limits.elsewhere))?;
         if spare == 0 {
             self.ways.clone_from(&self.fewest);
             return Some(bound);
         }
-        let all = Rows { clusters, rows, fewest: &self.fewest };
-        bound.largest = give_to_the_slowest(&mut self.ways, all, spare);
+        let all = Rows { clusters, rows, fewest: &self.fewest, elsewhere: limits.elsewhere };
+        let slowest = give_to_the_slowest(&mut self.ways, all, spare);
+        bound.largest = slowest.max(limits.elsewhere.largest);
         if !aim.is_better(&bound, to_beat) {
             return None;
         }
@@ -115,7 +105,7 @@ impl Division {
         clusters: &mut Clusters,
         rows: &[Row],
         (mut spare, mut smallest): (u32, u64),
-        to_beat: &Outcome,
+        (to_beat, elsewhere): (&Outcome, &Outcome),
     ) -> Option<(Outcome, u32)> {
         loop {
             let slowest = aim.most_slowdown(to_beat, smallest);
@@ -129,7 +119,7 @@ impl Division {
                     }
                 }
             }
-            let bound = self.bound(clusters, rows, spare);
+            let bound = self.bound(clusters, rows, spare).with(elsewhere);
             if !aim.is_better(&bound, to_beat) {
                 return None;
             }
@@ -161,11 +151,11 @@ impl Division {
         &mut self,
         aim: Aim,
         clusters: &Clusters,
-        rows: &[Row],
+        (rows, elsewhere): (&[Row], Outcome),
         planned: &[u32],
         outcome: Outcome,
     ) -> Outcome {
-        let all = Rows { clusters, rows, fewest: &self.fewest };
+        let all = Rows { clusters, rows, fewest: &self.fewest, elsewhere };
         if planned.iter().zip(all.fewest).any(|(ways, fewest)| ways < fewest) {
             return outcome;
         }
@@ -258,6 +248,7 @@ fn trade(ways: &mut [u32], aim: Aim, clusters: Rows<'_>) -> Outcome {
                 let to_beat = best.as_ref().map_or(outcome, |best| best.0);
                 let best_case = extremes
                     .without([giver, taker])
+                    .with(&Outcome { stp: 0, ..clusters.elsewhere })
                     .with(&clusters.at(giver, ways[giver] - 1))
                     .with(&clusters.at(taker, ways[taker] + 1));
                 if !aim.is_better(&best_case, &to_beat) {
@@ -324,6 +315,7 @@ struct Rows<'a> {
     rows: &'a [Row],
     /// The fewest ways that each may have.
     fewest: &'a [u32],
+    elsewhere: Outcome,
 }
 
 impl Rows<'_> {
@@ -332,9 +324,9 @@ impl Rows<'_> {
         self.clusters.outcome(self.rows[cluster], ways)
     }
 
-    /// The outcome of all.
+    /// The outcome of all, elsewhere too.
     fn sum(&self, ways: &[u32]) -> Outcome {
         let each = ways.iter().enumerate().map(|(cluster, &ways)| self.at(cluster, ways));
-        each.fold(Outcome::NONE, |all, one| all.with(&one))
+        each.fold(self.elsewhere, |all, one| all.with(&one))
     }
 }

@@ -1,6 +1,6 @@
 //! The plan before: whether it can stay, and whether a new one is worth its cost.
 
-use super::divide::Limits;
+use super::limits::Limits;
 use super::objective::{Gain, Outcome};
 use super::parameters::Parameters;
 use super::planner::{Outlook, Planner};
@@ -42,7 +42,7 @@ impl Planner {
     pub(super) fn needs_no_clusters(&mut self, p: &Parameters, limits: Limits) -> bool {
         let Self { clusters, search, .. } = self;
         let best = search.best_sets().iter().copied().zip(search.best_ways().iter().copied());
-        let best = clusters.outcome_of(best, limits.least_ways);
+        let best = clusters.outcome_of(best, limits);
         self.one_cluster(limits).is_some_and(|whole| {
             let gain = u128::from(p.objective.gain(&whole, &best));
             gain * 400 < u128::from(p.move_cost_percent) << 32
@@ -52,7 +52,7 @@ impl Planner {
     /// The outcome of one cluster of all programs; `None` if that breaks a promise.
     fn one_cluster(&mut self, limits: Limits) -> Option<Outcome> {
         let all = (first(self.known.len()), limits.ways);
-        let whole = self.clusters.outcome_of([all].into_iter(), limits.least_ways);
+        let whole = self.clusters.outcome_of([all].into_iter(), limits);
         (whole != Outcome::BROKEN).then_some(whole)
     }
 
@@ -64,7 +64,7 @@ impl Planner {
     ) -> Option<(Outcome, u64)> {
         let whole = self.one_cluster(limits)?;
         let plan = self.planned_sets.iter().copied().zip(self.planned_ways.iter().copied());
-        let planned = self.clusters.outcome_of(plan, limits.least_ways);
+        let planned = self.clusters.outcome_of(plan, limits);
         Some((whole, p.objective.gain(&whole, &planned)))
     }
 
@@ -84,7 +84,7 @@ impl Planner {
             }
         }
         let [before, after] = plans.map(|(sets, ways)| {
-            clusters.outcome_of(sets.iter().copied().zip(ways.iter().copied()), limits.least_ways)
+            clusters.outcome_of(sets.iter().copied().zip(ways.iter().copied()), limits)
         });
         if before == Outcome::BROKEN {
             return Gain::Needed;

@@ -2,7 +2,7 @@
 
 use fairways_core::{Curve, Llc, Q32};
 
-use super::divide::Limits;
+use super::limits::Limits;
 use super::memory::{Contention, MemoryWeighing, PlanWithMemory};
 use super::objective::{Aim, Outcome};
 use super::parameters::Parameters;
@@ -169,7 +169,7 @@ impl Planner {
         let MemoryWeighing { candidates, count, demands, .. } = memory;
         let PlanWithMemory { sets, ways, outcome, contention } = &mut candidates[*count];
         let plan = sets.iter().copied().zip(ways.iter().copied());
-        if clusters.outcome_of(plan.clone(), limits.least_ways) == Outcome::BROKEN {
+        if clusters.outcome_of(plan.clone(), limits) == Outcome::BROKEN {
             return;
         }
         demands.clear();

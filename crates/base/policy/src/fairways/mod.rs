@@ -41,6 +41,7 @@ mod divide;
 mod judge;
 mod keeping;
 mod learner;
+mod limits;
 mod memory;
 mod memory_plan;
 mod needs;
@@ -49,6 +50,8 @@ mod observed;
 mod online;
 mod parameters;
 mod phases;
+mod placement;
+mod placer;
 mod planner;
 mod points;
 mod program;
@@ -81,6 +84,7 @@ use session::Growth;
 
 pub use objective::Objective;
 pub use parameters::Parameters;
+pub use placer::{Elsewhere, PlacedProgram, Placer};
 pub use session::LONGER;
 
 /// `fairways`, in the table of policies.
@@ -151,6 +155,12 @@ impl Fairways {
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, ..Self::default() }
+    }
+
+    /// From the next decision on, the programs of the machine's other caches, which fare so, count
+    /// in what a plan is worth.
+    pub fn count_elsewhere(&mut self, elsewhere: Elsewhere) {
+        self.planner.elsewhere = Some(elsewhere);
     }
 
     /// The program that is being sampled; `None` in normal operation.

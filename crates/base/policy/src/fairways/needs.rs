@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
-use super::divide::Limits;
+use super::limits::Limits;
 use super::objective::{Aim, Outcome};
 use super::program::members;
 

@@ -6,10 +6,11 @@ use core::time::Duration;
 use fairways_core::{AppId, Llc, Partition, Q32, Ways};
 
 use super::clusters::{Clusters, MOST_PROGRAMS};
-use super::divide::Limits;
+use super::limits::Limits;
 use super::memory::MemoryWeighing;
-use super::objective::Gain;
+use super::objective::{Gain, Outcome};
 use super::parameters::Parameters;
+use super::placer::Elsewhere;
 use super::promises::KeptPromises;
 use super::reasons::reason;
 use super::search::{Search, first};
@@ -33,6 +34,8 @@ pub(crate) struct Planner {
     pub(crate) clusters: Clusters,
     pub(crate) search: Search,
     pub(crate) memory: MemoryWeighing,
+    /// How the programs of the machine's other caches fare.
+    pub(crate) elsewhere: Option<Elsewhere>,
     /// The expected slowdown of each known program, in units of 2^-32.
     pub(crate) slowdowns: Vec<u64>,
     kind: PlanKind,
@@ -120,7 +123,7 @@ impl Planner {
             self.placed.clear();
             return self.kind == PlanKind::Rules || self.kind != before;
         }
-        let limits = Self::limits(p, llc);
+        let limits = self.limits_beside_others(p, llc);
         // If there are only profiles, earlier events must not influence the plan.
         let is_observed =
             self.knowledge.iter().any(|one| matches!(one, Knowledge::Observed { .. }));
@@ -157,7 +160,15 @@ impl Planner {
             ways: llc.ways.get(),
             least_ways: llc.min_ways(),
             trials: p.trials,
+            elsewhere: Outcome::NONE,
         }
+    }
+
+    /// The same where the machine has other caches, whose programs count in what a plan is worth.
+    pub(super) fn limits_beside_others(&self, p: &Parameters, llc: &Llc) -> Limits {
+        let alone = Self::limits(p, llc);
+        let elsewhere = self.elsewhere.map_or(alone.elsewhere, |others| others.outcome);
+        Limits { elsewhere, ..alone }
     }
 
     /// Whether the plan comes from the search.

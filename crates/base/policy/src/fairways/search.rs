@@ -5,7 +5,8 @@
 use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
-use super::divide::{Division, Limits};
+use super::divide::Division;
+use super::limits::Limits;
 use super::needs::{ChangedRows, ClusterNeeds, Step};
 use super::objective::{Aim, Objective, Outcome};
 use super::program::members;
@@ -115,7 +116,8 @@ impl Search {
             && !self.ways.contains(&0)
         {
             let Self { planned_rows, division, ways, .. } = self;
-            outcome = division.improve(aim, clusters, planned_rows, ways, outcome);
+            let known = (&**planned_rows, limits.elsewhere);
+            outcome = division.improve(aim, clusters, known, ways, outcome);
         }
         self.ways.clear();
         self.ways.extend_from_slice(self.division.ways());
@@ -169,9 +171,10 @@ impl Search {
         outcome: Outcome,
     ) -> Option<(Outcome, Step)> {
         let count = self.sets.len();
-        let programs = self.sets.iter().map(|set| set.count_ones()).sum();
+        let programs = self.sets.iter().fold(0, |all, set| all | set);
+        let earlier = 1u64.checked_shl(self.next).map_or(u64::MAX, |next| next - 1);
         let mut target = self.target(aim, limits, clusters, outcome);
-        for program in (self.next..programs).chain(0..self.next) {
+        for program in members(programs & !earlier).chain(members(programs & earlier)) {
             let from = self.cluster_of(program);
             let left = self.sets[from] & !(1 << program);
             let has_room = count < limits.clusters && left != 0;
@@ -187,7 +190,7 @@ impl Search {
         if target.step.is_some() {
             return target.found();
         }
-        for program in 0..programs {
+        for program in members(programs) {
             let first = self.cluster_of(program);
             for second in (0..count).filter(|&second| second != first) {
                 for other in members(self.sets[second] & (u64::MAX << program)) {

@@ -2,7 +2,7 @@
 
 use fairways_core::{Llc, Q32};
 
-use super::divide::Limits;
+use super::limits::Limits;
 use super::memory::Contention;
 use super::objective::Aim;
 use super::parameters::Parameters;
@@ -10,7 +10,7 @@ use super::planner::{Knowledge, Planner};
 use super::program::SharingProgram;
 use super::search::first;
 use crate::occupancy::below_one;
-use crate::slowdown::slowdown_table;
+use crate::slowdown::slowdowns_over;
 
 impl Planner {
     /// Searches from LFOC+'s plan, from one cluster, from a cluster for each program, and from the
@@ -37,7 +37,7 @@ impl Planner {
         contention: Contention,
         is_same: bool,
     ) {
-        let limits = Self::limits(p, llc);
+        let limits = self.limits_beside_others(p, llc);
         self.restart_clusters(p, llc, contention);
         self.search.begin();
         self.search_from_starts(Aim::Alone(p.objective), limits, is_same);
@@ -51,6 +51,7 @@ impl Planner {
     /// Restarts the clusters with the known programs, at this contention at memory.
     pub(super) fn restart_clusters(&mut self, p: &Parameters, llc: &Llc, contention: Contention) {
         let Self { known, knowledge, promises, clusters, .. } = self;
+        let largest = self.elsewhere.map_or(llc.ways, |others| others.largest);
         let tolerated = 100 + u128::from(p.tolerance_percent);
         // Programs without profiles may stream, or begin another phase.
         let are_sure = knowledge
@@ -58,7 +59,8 @@ impl Planner {
             .all(|knowledge| matches!(knowledge, Knowledge::Profiled | Knowledge::Served));
         let sharing = known.iter().zip(&*knowledge).filter_map(|(program, &knowledge)| {
             let profile = program.profile.as_deref()?;
-            let alone = slowdown_table(&profile.ipc, llc.ways, p.reference);
+            let best = p.reference.ipc(&profile.ipc, largest);
+            let alone = slowdowns_over(best, &profile.ipc, llc.ways);
             let slowdowns = contention.slow_down_all(&alone, &profile.bandwidth_mbps, llc);
             let promise = promises.ways_of(program.app).map(|ways| {
                 let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
@@ -72,7 +74,6 @@ impl Planner {
             let weight = p.objective.weight(program.wish.importance);
             let slowest = match knowledge {
                 Knowledge::Observed { least_ipc: Some(least_ipc) } => {
-                    let best = p.reference.ipc(&profile.ipc, llc.ways);
                     let slowest = Q32::ratio(best.raw(), least_ipc.raw().max(1));
                     slowest.clamp(slowdowns.at(1), Q32::MAX_IN_CURVE)
                 }

@@ -39,7 +39,11 @@ const TABLE: [(Taker, &[&str], &[&str]); 12] = [
     (Taker::Simulated, &["top", "blame"], &["duration", "policy", "set"]),
     // Its programs do not finish.
     (Taker::None, &["blame"], &["instructions"]),
-    (Taker::Model, &["simulate"], &["bandwidth_levels", "dynamic", "mixes", "settle"]),
+    (
+        Taker::Model,
+        &["simulate"],
+        &["bandwidth_levels", "caches", "cpus", "dynamic", "mixes", "settle"],
+    ),
     (Taker::ModelOverTime, &["simulate"], &["completions", "instructions"]),
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
     (Taker::Chip, &["simulate"], &["duration", "warm_up"]),

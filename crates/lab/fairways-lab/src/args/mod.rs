@@ -15,6 +15,7 @@ macro_rules! same {
 
 mod belongs;
 mod blame;
+mod caches;
 mod chip;
 mod emulate;
 mod emulated;
@@ -49,6 +50,7 @@ use fairways_verbs::args::CommonCommand;
 use fairways_verbs::{DoorArgs, reworded};
 
 use blame::Blame;
+use caches::CacheFlags;
 use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
 use emulate::Emulate;
 use emulated::Emulated;

@@ -12,7 +12,7 @@ use fairways_optimum::{Goal, SharingKind};
 use fairways_profiles::Mix;
 
 use super::world::{Model, bandwidth, different, level};
-use super::{MOST_WAYS, format, plot_file, svg_file, use_threads, ways_of_profiles};
+use super::{CacheFlags, MOST_WAYS, format, plot_file, svg_file, use_threads, ways_of_profiles};
 use crate::optimum::{self, Search};
 use fairways_simulation::catalog::ProfileSource;
 use fairways_simulation::{Names, World, cache, profile_needs};
@@ -46,11 +46,15 @@ pub(crate) struct Optimum {
     #[arg(long, value_name = "FILE")]
     pub(crate) mixes: Option<PathBuf>,
 
-    /// Ways of the cache [default: as many as the profiles have]
+    /// Ways of the cache, or of each: 16, or 16,6 [default: as many as the profiles have]
     ///
     /// At most as many as the profiles have.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways_of_profiles)]
-    pub(crate) ways: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_delimiter = ',',
+        value_parser = ways_of_profiles)]
+    pub(crate) ways: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) caches: CacheFlags,
 
     /// Whether programs may share ways
     #[arg(long, value_name = "KIND", default_value = "clustering")]
@@ -170,8 +174,17 @@ impl Optimum {
             profile_needs::check_limit("--bandwidth-mbps", programs.table())?;
         }
         let most = programs.table().ways();
+        let refused = [
+            ("--tolerance", self.tolerance > 0.0),
+            ("--bandwidth-mbps", self.bandwidth_mbps.is_some()),
+        ];
+        let refused = refused.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+        let rules = (self.clusters_max, self.min_bits, most);
+        let caches = self.caches.checked(&self.ways, rules, refused)?;
+        let largest = self.ways.iter().max().copied();
         let world = World {
-            llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,
+            llc: cache(largest, self.clusters_max, self.min_bits, most)?,
+            caches,
             programs,
             bandwidth: bandwidth(self.bandwidth_mbps, self.bandwidth_model),
             levels: different(&self.bandwidth_levels)?,

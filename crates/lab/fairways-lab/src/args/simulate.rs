@@ -12,16 +12,17 @@ use fairways_command_kit::input::{real, time, whole};
 use fairways_core::BandwidthLevel;
 use fairways_exec_policy::descriptor;
 use fairways_exec_policy::policies::{Setting, SharedParameters};
-use fairways_experiments::{ChipProtocol, ComparisonSettings, OPTIMUM, Protocol};
-use fairways_policy::Descriptor;
+use fairways_experiments::{ChipProtocol, ComparisonSettings, OPTIMUM, PlacedSettings, Protocol};
+use fairways_policy::parameter::ParameterSet as _;
+use fairways_policy::{Descriptor, fairways};
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{self as simulation, ENDLESS, Names};
 
 use super::suits::check_requests;
 use super::world::{different, level};
 use super::{
-    ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format, plot_file,
-    svg_file,
+    CacheFlags, ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format,
+    plot_file, svg_file,
 };
 use crate::simulate::{Comparison, How};
 use crate::{chip, simulate};
@@ -51,6 +52,9 @@ pub(crate) struct Simulate {
     /// such as chip:xeon-e5 (docs/chip.md) [default: model]
     #[arg(long, value_name = "MACHINE", help_heading = None::<&'static str>)]
     pub(crate) machine: Option<Machine>,
+
+    #[command(flatten)]
+    pub(crate) caches: CacheFlags,
 
     #[command(flatten)]
     pub(crate) chip: ChipFlags,
@@ -226,7 +230,16 @@ impl Simulate {
             true => self.world.checked()?,
             false => self.world.checked_to_score()?,
         };
-        let world = simulation::World { levels, ..world };
+        let refused = [
+            ("--dynamic", self.dynamic),
+            ("--settle", self.settle.is_some()),
+            ("--bandwidth-mbps", world.bandwidth.is_some()),
+        ];
+        let refused = refused.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+        let most = world.programs.table().ways();
+        let rules = (self.world.clos, self.world.min_bits, most);
+        let caches = self.caches.checked(&self.world.ways, rules, refused)?;
+        let world = simulation::World { levels, caches, ..world };
         let is_memory_limited = world.bandwidth.is_some();
         let machine = MachineUse { is_model: true, is_dynamic, is_memory_limited };
         let profiles = world.programs.table();
@@ -239,8 +252,8 @@ impl Simulate {
         }
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
         world.warn(&mixes, &policies);
-        let how = if self.dynamic { self.over_time(&world) } else { self.by_score(&world) };
         let set = SharedParameters::new(&self.set, &policies)?;
+        let how = if self.dynamic { self.over_time(&world) } else { self.by_score(&world, &set) };
         Ok(Comparison { world, mixes, policies, set, how })
     }
 
@@ -256,13 +269,23 @@ impl Simulate {
         How::Live(Box::new(self.world.model(world, &self.observation)), protocol)
     }
 
-    fn by_score(&self, world: &simulation::World) -> How {
+    fn by_score(&self, world: &simulation::World, set: &SharedParameters) -> How {
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
         let settings = ComparisonSettings { llc: world.llc, bandwidth, wishes };
         match self.settle {
             Some(span) => {
                 let machine = self.world.model(world, &self.observation);
                 How::ScoreSettled(settings, Box::new(machine), span)
+            }
+            None if !world.caches.is_empty() => {
+                let (caches, wishes) = (world.caches.clone(), settings.wishes);
+                let mut fairways = fairways::Parameters::default();
+                for (name, value) in
+                    set.configured("fairways").into_iter().flat_map(|of| of.parameters)
+                {
+                    fairways.set(name, value);
+                }
+                How::ScorePlaced(PlacedSettings { caches, wishes, fairways })
             }
             None => How::Score(settings),
         }

@@ -32,11 +32,12 @@ pub(crate) struct World {
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
-    /// Ways of the cache [default: as many as the profiles have]
+    /// Ways of the cache, or of each: 16, or 16,6 [default: as many as the profiles have]
     ///
     /// At most as many as the profiles have.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways_of_profiles)]
-    pub(crate) ways: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_delimiter = ',',
+        value_parser = ways_of_profiles)]
+    pub(crate) ways: Vec<u32>,
 
     /// Classes of service, which limit the clusters
     #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true,
@@ -97,6 +98,9 @@ same!(Model => BandwidthModel: Simple, Stalls);
 impl World {
     /// The programs with profiles, and their cache; reads the files and checks every flag.
     pub(super) fn checked(&self) -> Result<simulation::World, BadInput> {
+        if let count @ 2.. = self.ways.len() {
+            return Err(BadInput(format!("--ways: expected one number, found {count}")));
+        }
         self.with(self.profiles.programs(self.phases.as_ref())?)
     }
 
@@ -111,11 +115,13 @@ impl World {
 
     fn with(&self, programs: ProgramCatalog) -> Result<simulation::World, BadInput> {
         let programs = Arc::new(programs);
-        let llc = cache(self.ways, self.clos, self.min_bits, programs.table().ways())?;
+        let largest = self.ways.iter().max().copied();
+        let llc = cache(largest, self.clos, self.min_bits, programs.table().ways())?;
         let bandwidth = bandwidth(self.bandwidth_mbps, self.bandwidth_model);
-        let (levels, wishes) = (Vec::new(), Vec::new());
+        let (caches, levels, wishes) = (Vec::new(), Vec::new(), Vec::new());
+        let seed = self.seed;
         let mut world =
-            simulation::World { programs, llc, bandwidth, levels, wishes, seed: self.seed };
+            simulation::World { programs, llc, caches, bandwidth, levels, wishes, seed };
         if let Some(Pairs(baselines)) = &self.baselines {
             world.promise(baselines)?;
         }

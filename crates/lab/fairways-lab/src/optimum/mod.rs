@@ -5,7 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
+use fairways_core::Ways;
+use fairways_optimum::{
+    Goal, Impossible, PlacedProblem, PlacedSolution, Problem, SharingKind, place, solve,
+};
 use fairways_profiles::Mix;
 use fairways_results::ResultFormat;
 use fairways_results::optimum::{self, SolvedMix};
@@ -51,19 +54,28 @@ pub(crate) fn run(
         let start = Instant::now();
         let deadline = time_limit.map(|seconds| start + Duration::from_secs_f64(seconds));
         let mut bar: Option<ProgressBar> = None;
-        let solution = solve(&problem, deadline, |best, bound| {
+        let report = |best: Option<f64>, bound: f64| {
             if start.elapsed() > PATIENCE {
                 let best = best.map_or("none".into(), |best| format!("{best:.6}"));
                 let bar = bar.get_or_insert_with(progress);
                 bar.set_message(format!("{}: best {best}, none better than {bound:.6}", mix.name));
                 bar.tick();
             }
-        });
+        };
+        let solution = if world.caches.is_empty() {
+            solve(&problem, deadline, report).map(PlacedSolution::from)
+        } else {
+            let (profiles, mix, caches) = (programs.table(), &*mix.programs, &*world.caches);
+            place(&PlacedProblem { profiles, mix, caches, kind, goal }, deadline, report)
+        };
         drop(bar);
         let solution = solution.map_err(|why| {
             let hint = match why {
                 Impossible::TooManyPrograms { .. } if !world.levels.is_empty() => {
                     " with --bandwidth-levels"
+                }
+                Impossible::TooManyPrograms { .. } if !world.caches.is_empty() => {
+                    " on several caches"
                 }
                 Impossible::TooManyPrograms { .. } => "; --time-limit S searches for S seconds",
                 Impossible::NoneInTime { .. } => "; a longer --time-limit may find one",
@@ -73,11 +85,15 @@ pub(crate) fn run(
         })?;
         solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
-    crate::plot::plot(plot, llc.ways, || optimum::drawn(programs, &solved))?;
+    let ways: Vec<Ways> = match &world.caches[..] {
+        [] => vec![llc.ways],
+        several => several.iter().map(|cache| cache.llc.ways).collect(),
+    };
+    crate::plot::plot(plot, &ways, || optimum::drawn(programs, &solved))?;
     match format {
-        ResultFormat::Json => optimum::json(programs, llc.ways, &solved, out),
+        ResultFormat::Json => optimum::json(programs, &ways, &solved, out),
         ResultFormat::Csv => optimum::csv(programs, &solved, out),
-        ResultFormat::Table => optimum::table(programs, llc.ways, (goal, tolerance), &solved, out),
+        ResultFormat::Table => optimum::table(programs, &ways, (goal, tolerance), &solved, out),
     }
 }
 

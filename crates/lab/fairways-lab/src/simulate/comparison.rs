@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
 use fairways_exec_policy::policies::SharedParameters;
-use fairways_experiments::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
+use fairways_experiments::{BestStatic, ComparisonSettings, OPTIMUM, PlacedSettings, Protocol};
 use fairways_profiles::{Mix, ProgramCatalog};
 use fairways_simulation::World;
 
@@ -22,6 +22,8 @@ pub(crate) struct Comparison {
 pub(crate) enum How {
     /// By the model's score of their plans.
     Score(ComparisonSettings),
+    /// The same on a machine with several caches, with the placement.
+    ScorePlaced(PlacedSettings),
     /// The same of the plans that they have after this long on the model over time.
     ScoreSettled(ComparisonSettings, Box<fairways_model::Settings>, Duration),
     /// By the programs' speed over time.
@@ -56,7 +58,11 @@ impl Comparison {
         self.policies.iter().map(policy).collect()
     }
 
-    pub(super) fn ways(&self) -> Ways {
-        self.world.llc.ways
+    /// The ways of each cache.
+    pub(super) fn ways(&self) -> Vec<Ways> {
+        match &self.world.caches[..] {
+            [] => vec![self.world.llc.ways],
+            several => several.iter().map(|cache| cache.llc.ways).collect(),
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_experiments::{CompareError, compare, compare_live, compare_settled};
+use fairways_core::Policy;
+use fairways_experiments::{CompareError, compare, compare_live, compare_placed, compare_settled};
 use fairways_profiles::Mix;
 use fairways_results::ResultFormat;
 use fairways_results::simulate::{ComparedMixes, Results, csv, drawing, json, table};
@@ -34,6 +35,7 @@ pub(crate) fn run(
     let (programs, ways) = (comparison.programs(), comparison.ways());
     let is_settled = matches!(comparison.how, How::ScoreSettled(..));
     let policies = &comparison.policies;
+    let ways = &ways[..];
     let compared = ComparedMixes { programs, ways, policies, results, is_settled };
     crate::plot::plot(plot, ways, || drawing::drawn(&compared))?;
     match format {
@@ -48,6 +50,12 @@ fn compare_all(compared: &Comparison) -> anyhow::Result<Results<'_>> {
     Ok(match &compared.how {
         How::Score(settings) => Results::Scored(each(&compared.mixes, |mix| {
             compare(programs.table(), mix, settings, compared.policies(mix)?).map_err(blamed)
+        })?),
+        How::ScorePlaced(settings) => Results::Scored(each(&compared.mixes, |mix| {
+            let (table, policies) = (programs.table(), &compared.policies);
+            let make: &dyn Fn(&str) -> Box<dyn Policy> =
+                &|name| compared.set.make(name).expect("a name that was looked up");
+            compare_placed(table, mix, settings, policies, make).map_err(blamed)
         })?),
         How::ScoreSettled(settings, machine, span) => {
             Results::Scored(each(&compared.mixes, |mix| {
@@ -83,8 +91,8 @@ fn each<C>(
 /// Too little bandwidth for a mix is the user's error; a policy without a plan is ours.
 fn blamed(error: CompareError) -> anyhow::Error {
     match error {
-        CompareError::Demand { .. } => BadInput(error.to_string()).into(),
         CompareError::NoPlan { .. } => error.into(),
+        _ => BadInput(error.to_string()).into(),
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) fn not_kept(compared: &Comparison, scored: &[(&Mix, ScoredMix)]) -> V
                 let ipc = programs.table().profile(program).ipc;
                 let best = (1..=world.llc.ways.get()).map(|ways| ipc.at(ways).raw()).max();
                 let with_own = best.unwrap_or(1) as f64 / ipc.at(promised).raw() as f64;
-                let has_them = own_ways(&outcome.partition, app) >= promised;
+                let has_them =
+                    outcome.plans.iter().map(|plan| own_ways(plan, app)).sum::<u32>() >= promised;
                 if !has_them && slowdown / with_own > TOLERATED {
                     lines.push(format!(
                         "mix {}, policy {}: {} is promised {promised} ways, does not have them, and \

@@ -35,6 +35,9 @@ struct MixPolicy {
 
 #[derive(Debug, Deserialize)]
 struct MixCluster {
+    /// On a machine with one cache, 0.
+    #[serde(default)]
+    cache: usize,
     apps: Vec<usize>,
     mask: WayMask,
     ways: u32,
@@ -246,24 +249,26 @@ pub(super) fn slowdown_bars(programs: &[String], policies: &[PolicyResult]) -> F
     bars("Slowdowns", caption, &groups)
 }
 
-/// The ways of each cluster, under each policy that has a partition.
+/// The ways of each cluster, under each policy that has a partition, cache by cache.
 fn partitions(mix: &Mix, ways: Ways) -> Option<Figure> {
-    let all: Vec<Strip> = mix
-        .policies
-        .iter()
-        .filter_map(|decided: &MixPolicy| {
-            let clusters = decided
-                .partition
-                .as_ref()?
-                .iter()
-                .map(|cluster: &MixCluster| {
-                    let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
-                    (cluster.mask, apps.collect())
-                })
-                .collect();
-            Some(Strip { name: decided.policy.policy.clone(), clusters })
+    let all = mix.policies.iter().filter_map(|decided: &MixPolicy| {
+        let clusters = decided.partition.as_ref()?;
+        let caches = clusters.iter().map(|cluster: &MixCluster| cluster.cache + 1).max();
+        Some((&decided.policy.policy, clusters, caches.unwrap_or(1)))
+    });
+    let strips_of = all.flat_map(|(policy, clusters, caches)| {
+        (0..caches).map(move |cache| {
+            let there = clusters.iter().filter(|cluster| cluster.cache == cache);
+            let clusters = there.map(|cluster: &MixCluster| {
+                let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
+                (cluster.mask, apps.collect())
+            });
+            let clusters = clusters.collect();
+            let name = if caches > 1 { format!("{policy} {cache}") } else { policy.clone() };
+            Strip { name, clusters }
         })
-        .collect();
+    });
+    let all: Vec<Strip> = strips_of.collect();
     let caption =
         "A cell a way, the highest first, with the letter of the cluster that may fill it.";
     (!all.is_empty()).then(|| strips("Ways of each cluster", caption, ways.get(), &all))
@@ -280,12 +285,22 @@ fn clusters(mix: &Mix) -> Option<Table> {
         Column::prose("reason"),
     ];
     let rows = mix.policies.iter().flat_map(|decided| {
-        let clusters = decided.partition.iter().flatten().enumerate();
-        clusters.map(|(n, cluster)| {
+        let clusters: Vec<&MixCluster> = decided.partition.iter().flatten().collect();
+        let has_several = clusters.iter().any(|cluster| cluster.cache > 0);
+        // They begin again on each cache.
+        let letters = clusters.iter().enumerate().map(|(at, cluster)| {
+            let before = clusters[..at].iter().filter(|other| other.cache == cluster.cache);
+            letter(before.count())
+        });
+        let letters: Vec<char> = letters.collect();
+        clusters.into_iter().zip(letters).map(move |(cluster, letter)| {
+            let cache = cluster.cache;
+            let name =
+                if has_several { format!("{letter} on {cache}") } else { letter.to_string() };
             let apps = cluster.apps.iter().map(|&app| format!("{app} {}", mix.apps[app]));
             vec![
                 Cell::words(&decided.policy.policy),
-                Cell::words(letter(n)),
+                Cell::words(name),
                 Cell::count(Some(cluster.ways.into())),
                 Cell::words(cluster.mask.to_string()),
                 Cell::words(apps.collect::<Vec<_>>().join(", ")),

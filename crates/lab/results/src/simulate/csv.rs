@@ -19,15 +19,15 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
         Results::Scored(results) => {
             for (mix, compared) in results {
                 for of in &compared.outcomes {
-                    let plan = Some(&of.partition);
-                    rows.write(scored(mix, of, *is_settled), &catalog.names_of(mix), plan, &[])?;
+                    let score = scored(mix, of, *is_settled);
+                    rows.write(score, &catalog.names_of(mix), &of.plans, &[])?;
                 }
             }
         }
         Results::Live(results) => {
             for (mix, compared) in results {
                 for of in &compared.outcomes {
-                    rows.write(live(mix, of), &catalog.names_of(mix), None, &[])?;
+                    rows.write(live(mix, of), &catalog.names_of(mix), &[], &[])?;
                 }
             }
         }

@@ -14,7 +14,7 @@ pub fn drawn(compared: &ComparedMixes<'_>) -> Vec<DrawnMix> {
             let mixes = results.iter().map(|(mix, compared)| {
                 let plans = compared.outcomes.iter().map(|outcome| DrawnPlan {
                     policy: outcome.policy.to_owned(),
-                    partition: Some(outcome.partition.clone()),
+                    plans: Some(outcome.plans.clone()),
                     unfairness: outcome.metrics.unfairness,
                     slowdowns: outcome.slowdowns.clone(),
                 });
@@ -26,7 +26,7 @@ pub fn drawn(compared: &ComparedMixes<'_>) -> Vec<DrawnMix> {
             let mixes = results.iter().map(|(mix, compared)| {
                 let plans = compared.outcomes.iter().map(|outcome| DrawnPlan {
                     policy: outcome.policy.to_owned(),
-                    partition: None,
+                    plans: None,
                     unfairness: outcome.metrics.unfairness,
                     slowdowns: outcome.slowdowns.clone(),
                 });

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_core::{BandwidthLevel, Partition, Resources};
+use fairways_core::{BandwidthLevel, Partition, Resources, Ways};
 use fairways_experiments::{LiveOutcome, PolicyOutcome, Rate};
 use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
@@ -17,6 +17,9 @@ pub(crate) const SCHEMA: u32 = 1;
 struct Report<'a> {
     schema: u32,
     ways: u32,
+    /// The ways of each cache, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dynamic: bool,
     mixes: Vec<MixReport<'a>>,
@@ -72,6 +75,9 @@ pub(crate) struct Activity {
 
 #[derive(Serialize)]
 pub(crate) struct ClusterReport {
+    /// The cache that it is on, on a machine that has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<usize>,
     apps: Vec<u32>,
     mask: String,
     ways: u32,
@@ -132,36 +138,52 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
             .collect(),
     };
     let dynamic = matches!(results, Results::Live(_));
-    let ways = ways.get();
-    serde_json::to_writer(&mut *out, &Report { schema: SCHEMA, ways, dynamic, mixes })?;
+    let (ways, caches) = ways_of(ways);
+    serde_json::to_writer(&mut *out, &Report { schema: SCHEMA, ways, caches, dynamic, mixes })?;
     writeln!(out)?;
     Ok(())
 }
 
+/// The ways of the largest cache; and of each, if there are several.
+pub(crate) fn ways_of(caches: &[Ways]) -> (u32, Vec<u32>) {
+    let all: Vec<u32> = caches.iter().map(|ways| ways.get()).collect();
+    let largest = all.iter().copied().max().unwrap_or(0);
+    (largest, if all.len() > 1 { all } else { Vec::new() })
+}
+
 fn scored(outcome: &PolicyOutcome) -> PolicyReport<'_> {
-    let PolicyOutcome { policy, partition, reason, slowdowns, metrics } = outcome;
-    decided(policy, partition, reason, metrics, slowdowns)
+    let PolicyOutcome { policy, plans, reason, slowdowns, metrics } = outcome;
+    decided(policy, plans, reason, metrics, slowdowns)
 }
 
 /// What was decided on, and how the programs fare with it.
 pub(crate) fn decided<'a>(
     name: &'a str,
-    partition: &Partition,
+    plans: &[Partition],
     reason: &'a str,
     metrics: &FairnessMetrics,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
-    let clusters = (0..).zip(partition.clusters());
-    let clusters = clusters.map(|(cluster, of)| cluster_report(partition, cluster, *of));
+    let clusters = plans.iter().enumerate().flat_map(|(cache, plan)| {
+        let cache = (plans.len() > 1).then_some(cache);
+        let clusters = (0..).zip(plan.clusters());
+        clusters.map(move |(cluster, of)| cluster_report(cache, plan, cluster, *of))
+    });
     let partition = clusters.collect();
     policy(name, metrics, How::Scored { reason, partition }, slowdowns)
 }
 
-fn cluster_report(partition: &Partition, cluster: u32, of: Resources) -> ClusterReport {
+fn cluster_report(
+    cache: Option<usize>,
+    partition: &Partition,
+    cluster: u32,
+    of: Resources,
+) -> ClusterReport {
     let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
     apps.sort_unstable();
     let bandwidth_level = of.bandwidth.map(BandwidthLevel::get);
-    ClusterReport { apps, mask: of.mask.to_string(), ways: of.mask.count(), bandwidth_level }
+    let (mask, ways) = (of.mask.to_string(), of.mask.count());
+    ClusterReport { cache, apps, mask, ways, bandwidth_level }
 }
 
 fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {

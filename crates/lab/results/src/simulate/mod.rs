@@ -14,8 +14,8 @@ use fairways_profiles::{Mix, ProgramCatalog};
 pub struct ComparedMixes<'a> {
     /// The programs of all mixes.
     pub programs: &'a ProgramCatalog,
-    /// The ways of the cache.
-    pub ways: Ways,
+    /// The ways of the cache, or of each of several.
+    pub ways: &'a [Ways],
     /// The names of the policies.
     pub policies: &'a [&'static str],
     /// How each mix fares.

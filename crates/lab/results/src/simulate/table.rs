@@ -54,7 +54,6 @@ pub(crate) struct Row<'a> {
 /// If it can't be written.
 pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
     let ComparedMixes { programs, ways, policies, results, .. } = compared;
-    let ways = *ways;
     let (blocks, beside, legend): (Vec<Block<'_>>, _, _) = match results {
         Results::Scored(results) => {
             let blocks = results.iter().map(|(mix, comparison)| Block {
@@ -73,7 +72,8 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
             (blocks.collect(), LIVE, LIVE_LEGEND)
         }
     };
-    let classes = classes(programs.table(), ways);
+    let largest = ways.iter().copied().max().unwrap_or(programs.table().ways());
+    let classes = classes(programs.table(), largest);
     for block in &blocks {
         let program = |(number, &program): (usize, &usize)| {
             let class = classes.get(program).map_or("phased", |class| class.name());
@@ -91,14 +91,21 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
     Ok(())
 }
 
-fn scored(outcome: &PolicyOutcome, ways: Ways) -> Row<'_> {
-    let beside = vec![bar(&outcome.partition, ways), clusters(&outcome.partition)];
+fn scored<'a>(outcome: &'a PolicyOutcome, ways: &[Ways]) -> Row<'a> {
+    let beside = vec![bars(&outcome.plans, ways), clusters(&outcome.plans)];
     Row { policy: outcome.policy, metrics: outcome.metrics, beside }
 }
 
-/// The programs of each cluster, and the levels of those that have one.
-pub(crate) fn clusters(partition: &Partition) -> String {
-    members(partition) + &levels(partition, BandwidthUnit::Percent)
+/// The ways of each cache.
+pub(crate) fn bars(plans: &[Partition], ways: &[Ways]) -> String {
+    let bars = plans.iter().zip(ways).map(|(plan, &ways)| bar(plan, ways));
+    bars.collect::<Vec<_>>().join(" | ")
+}
+
+/// The programs of each cluster, and the levels of those that have one, cache by cache.
+pub(crate) fn clusters(plans: &[Partition]) -> String {
+    let clusters = plans.iter().map(|plan| members(plan) + &levels(plan, BandwidthUnit::Percent));
+    clusters.collect::<Vec<_>>().join(" | ")
 }
 
 fn live(outcome: &LiveOutcome) -> Row<'_> {

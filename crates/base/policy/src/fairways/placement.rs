@@ -1,0 +1,326 @@
+//! Which cache each program runs on, decided together with how the caches are divided.
+//!
+//! A cache's best plan says nothing about whether its programs should be there: dividing the best
+//! placement of an undivided machine is no better than dividing any. So a step moves a program to
+//! another cache, or swaps two programs of different caches, and the ways of both caches are
+//! divided for it. What counts is how all programs of the machine fare: a cache that is neither the
+//! slowest nor the fastest needs no step. After each step the search of a single cache
+//! (`search.rs`) improves both plans.
+
+use alloc::vec::Vec;
+
+use super::clusters::{Clusters, Row};
+use super::divide::Division;
+use super::limits::Limits;
+use super::objective::{Aim, Outcome};
+use super::program::members;
+use super::search::Search;
+
+/// What a cache has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacementRoom {
+    pub(crate) limits: Limits,
+    pub(crate) cpus: u32,
+}
+
+/// The search, with its working memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlacementSearch {
+    present: Vec<CachePlan>,
+    best: Vec<CachePlan>,
+    best_outcome: Option<Outcome>,
+    /// The plans of two caches after the best step, and after the one that is tried.
+    found: [CachePlan; 2],
+    tried: [CachePlan; 2],
+    arranged: CachePlan,
+    search: Search,
+    division: Division,
+    rows: Vec<Row>,
+    fewest: Vec<u32>,
+    trials: u32,
+}
+
+/// The plan of a cache: its clusters as sets of programs, their ways, and how they fare.
+#[derive(Clone, Debug)]
+struct CachePlan {
+    sets: Vec<u64>,
+    ways: Vec<u32>,
+    outcome: Outcome,
+}
+
+impl Default for CachePlan {
+    fn default() -> Self {
+        Self { sets: Vec::new(), ways: Vec::new(), outcome: Outcome::NONE }
+    }
+}
+
+impl CachePlan {
+    fn programs(&self) -> u64 {
+        self.sets.iter().fold(0, |all, set| all | set)
+    }
+}
+
+/// What a step does to a cache: the programs that leave it and that come, as sets of at most one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CacheChange {
+    cache: usize,
+    leaves: u64,
+    comes: u64,
+}
+
+/// What a search is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) aim: Aim,
+    pub(crate) rooms: &'a [PlacementRoom],
+    /// How many CPUs each program takes.
+    pub(crate) threads: &'a [u32],
+    /// The programs that may move.
+    pub(crate) movable: u64,
+    /// The most divisions to try.
+    pub(crate) trials: u32,
+}
+
+impl PlacementSearch {
+    /// Starts again without a placement.
+    pub(crate) fn begin(&mut self) {
+        self.best_outcome = None;
+        self.trials = 0;
+    }
+
+    /// The programs of each cache in the best placement.
+    pub(crate) fn best(&self) -> impl Iterator<Item = u64> {
+        self.best.iter().map(CachePlan::programs)
+    }
+
+    /// How the programs of all caches but this one fare in the best placement.
+    pub(crate) fn best_without(&self, cache: usize) -> Outcome {
+        let others = self.best.iter().enumerate().filter(|(other, _)| *other != cache);
+        others.fold(Outcome::NONE, |all, (_, plan)| all.with(&plan.outcome))
+    }
+
+    /// How all programs fare in the best placement.
+    pub(crate) const fn outcome(&self) -> Option<Outcome> {
+        self.best_outcome
+    }
+
+    /// Searches from a placement, given as the programs of each cache, and keeps the result if it
+    /// is the best so far.
+    pub(crate) fn run(&mut self, task: Task<'_>, start: &[u64], clusters: &mut Clusters) {
+        self.present.clear();
+        self.present.resize_with(start.len(), CachePlan::default);
+        for (cache, &programs) in start.iter().enumerate() {
+            self.divide(task, cache, programs, clusters);
+        }
+        let mut outcome = self.outcome_of_all();
+        while let Some((_, changes)) = self.next_step(task, clusters, outcome) {
+            for (change, found) in changes.into_iter().zip(&mut self.found) {
+                core::mem::swap(&mut self.present[change.cache], found);
+            }
+            for change in changes {
+                self.improve(task, change.cache, clusters);
+            }
+            outcome = self.outcome_of_all();
+        }
+        if self.best_outcome.is_none_or(|best| task.aim.is_better(&outcome, &best)) {
+            self.best_outcome = Some(outcome);
+            self.best.clone_from(&self.present);
+        }
+    }
+
+    /// Plans a cache from nothing: from one cluster, and from a cluster for each program.
+    fn divide(&mut self, task: Task<'_>, cache: usize, programs: u64, clusters: &mut Clusters) {
+        if programs == 0 {
+            return;
+        }
+        let limits = task.rooms[cache].limits;
+        self.search.begin();
+        self.search.start_with(programs, limits.ways);
+        self.search.run(task.aim, limits, clusters);
+        if programs.count_ones() as usize <= limits.clusters {
+            members(programs).for_each(|program| self.search.start_with(1 << program, 0));
+            self.search.run(task.aim, limits, clusters);
+        }
+        self.keep(cache, limits, clusters);
+    }
+
+    /// Improves a cache's plan by the search of a single cache, for the good of the machine.
+    fn improve(&mut self, task: Task<'_>, cache: usize, clusters: &mut Clusters) {
+        let PlacementRoom { limits, .. } = task.rooms[cache];
+        if self.present[cache].sets.is_empty() {
+            return;
+        }
+        let limits = Limits { elsewhere: self.without([cache, cache]), ..limits };
+        self.search.begin();
+        let plan = &self.present[cache];
+        plan.sets
+            .iter()
+            .zip(&plan.ways)
+            .for_each(|(&set, &ways)| self.search.start_with(set, ways));
+        self.search.run(task.aim, limits, clusters);
+        self.keep(cache, limits, clusters);
+    }
+
+    /// Makes the plan that the search of a single cache found that of the cache.
+    fn keep(&mut self, cache: usize, limits: Limits, clusters: &mut Clusters) {
+        let Self { present, search, .. } = self;
+        let plan = &mut present[cache];
+        plan.sets.clear();
+        plan.sets.extend_from_slice(search.best_sets());
+        plan.ways.clear();
+        plan.ways.extend_from_slice(search.best_ways());
+        let clustering = plan.sets.iter().copied().zip(plan.ways.iter().copied());
+        let alone = Limits { elsewhere: Outcome::NONE, ..limits };
+        plan.outcome = clusters.outcome_of(clustering, alone);
+    }
+
+    fn outcome_of_all(&self) -> Outcome {
+        self.present.iter().fold(Outcome::NONE, |all, plan| all.with(&plan.outcome))
+    }
+
+    /// How the programs of all caches but these two fare.
+    fn without(&self, two: [usize; 2]) -> Outcome {
+        let others = self.present.iter().enumerate().filter(|(cache, _)| !two.contains(cache));
+        others.fold(Outcome::NONE, |all, (_, plan)| all.with(&plan.outcome))
+    }
+
+    /// The best step from the present placement to a better one, and the outcome after it; the
+    /// plans of the two caches are then in `found`.
+    fn next_step(
+        &mut self,
+        task: Task<'_>,
+        clusters: &mut Clusters,
+        outcome: Outcome,
+    ) -> Option<(Outcome, [CacheChange; 2])> {
+        let mut best = (outcome, None);
+        for from in 0..self.present.len() {
+            for to in 0..self.present.len() {
+                if from == to || !self.counts(task, outcome, [from, to]) {
+                    continue;
+                }
+                let [leaving, coming] = [from, to].map(|at| self.present[at].programs());
+                for program in members(leaving & task.movable) {
+                    self.consider(task, clusters, [from, to], [1 << program, 0], &mut best);
+                    if from < to {
+                        for other in members(coming & task.movable) {
+                            let both = [1 << program, 1 << other];
+                            self.consider(task, clusters, [from, to], both, &mut best);
+                        }
+                    }
+                }
+            }
+        }
+        best.1.map(|changes| (best.0, changes))
+    }
+
+    /// Whether other plans of two caches can be of any good: throughput counts, or the slowest or
+    /// the fastest program is there.
+    fn counts(&self, task: Task<'_>, outcome: Outcome, two: [usize; 2]) -> bool {
+        task.aim.weighs_throughput()
+            || two.iter().any(|&cache| {
+                let there = &self.present[cache].outcome;
+                there.largest == outcome.largest || there.smallest == outcome.smallest
+            })
+    }
+
+    /// Keeps a step between two caches if it is better than the best so far.
+    fn consider(
+        &mut self,
+        task: Task<'_>,
+        clusters: &mut Clusters,
+        [one, two]: [usize; 2],
+        [leaves, comes]: [u64; 2],
+        best: &mut (Outcome, Option<[CacheChange; 2]>),
+    ) {
+        let mut changes = [
+            CacheChange { cache: one, leaves, comes },
+            CacheChange { cache: two, leaves: comes, comes: leaves },
+        ];
+        if self.trials >= task.trials || !changes.iter().all(|&change| self.has_room(task, change))
+        {
+            return;
+        }
+        // What fails is likely to fail where the slowest program is.
+        if self.present[two].outcome.largest > self.present[one].outcome.largest {
+            changes.swap(0, 1);
+        }
+        let mut elsewhere = self.without([one, two]);
+        for (place, change) in changes.into_iter().enumerate() {
+            let limits = Limits { elsewhere, ..task.rooms[change.cache].limits };
+            if !self.arrange(task.aim, limits, change, clusters, &best.0) {
+                return;
+            }
+            elsewhere = elsewhere.with(&self.arranged.outcome);
+            core::mem::swap(&mut self.tried[place], &mut self.arranged);
+        }
+        if task.aim.is_better(&elsewhere, &best.0) {
+            core::mem::swap(&mut self.found, &mut self.tried);
+            *best = (elsewhere, Some(changes));
+        }
+    }
+
+    /// Whether a cache has CPUs for all its programs after a change.
+    fn has_room(&self, task: Task<'_>, change: CacheChange) -> bool {
+        let there = self.present[change.cache].programs() & !change.leaves | change.comes;
+        let wanted: u32 = members(there).map(|program| task.threads[program as usize]).sum();
+        wanted <= task.rooms[change.cache].cpus
+    }
+
+    /// Finds the best plan of a cache after a change, with the program that comes in any cluster or
+    /// in one of its own. It is in `arranged` if it can beat an outcome.
+    fn arrange(
+        &mut self,
+        aim: Aim,
+        limits: Limits,
+        CacheChange { cache, leaves, comes }: CacheChange,
+        clusters: &mut Clusters,
+        to_beat: &Outcome,
+    ) -> bool {
+        let Self { present, arranged, rows, fewest, division, trials, .. } = self;
+        let left = present[cache].sets.iter().map(|set| set & !leaves);
+        let (mut sets, mut target, mut found) = (Vec::new(), *to_beat, false);
+        sets.extend(left.filter(|&set| set != 0));
+        let places = if comes == 0 {
+            1
+        } else {
+            sets.len() + usize::from(sets.len() < limits.clusters.max(1))
+        };
+        for place in 0..places {
+            *trials += 1;
+            let is_new = comes != 0 && place == sets.len();
+            if is_new {
+                sets.push(comes);
+            } else if comes != 0 {
+                sets[place] |= comes;
+            }
+            rows.clear();
+            rows.extend(sets.iter().map(|&set| clusters.row(set)));
+            fewest.clear();
+            fewest.extend(rows.iter().map(|&row| clusters.least(row, limits.least_ways)));
+            let ceiling = clusters.ceiling_of_all().min(limits.elsewhere.smallest);
+            let known = (&**rows, &**fewest, ceiling);
+            let better = if rows.is_empty() {
+                aim.is_better(&limits.elsewhere, &target).then_some(limits.elsewhere)
+            } else {
+                division.divide_beyond(aim, clusters, known, limits, &target)
+            };
+            if let Some(better) = better {
+                (target, found) = (better, true);
+                arranged.sets.clone_from(&sets);
+                arranged.ways.clear();
+                if !rows.is_empty() {
+                    arranged.ways.extend_from_slice(division.ways());
+                }
+                let each = rows.iter().zip(&arranged.ways);
+                let each = each.map(|(&row, &ways)| clusters.outcome(row, ways));
+                arranged.outcome = each.fold(Outcome::NONE, |all, one| all.with(&one));
+            }
+            if is_new {
+                sets.pop();
+            } else if comes != 0 {
+                sets[place] &= !comes;
+            }
+        }
+        found
+    }
+}

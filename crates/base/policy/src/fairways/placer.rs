@@ -1,0 +1,262 @@
+//! The programs of a machine with several caches, placed by their profiles: a policy for the whole
+//! machine, above that of each cache, which then divides its ways as it always does.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use fairways_core::{MachineCache, Profile, Ways, Wish};
+
+use super::clusters::{Clusters, MOST_PROGRAMS};
+use super::limits::Limits;
+use super::objective::{Aim, Outcome};
+use super::parameters::Parameters;
+use super::placement::{PlacementRoom, PlacementSearch, Task};
+use super::program::{SharingProgram, members};
+use crate::occupancy::below_one;
+use crate::slowdown::slowdown_table;
+
+/// A program to place.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedProgram<'a> {
+    /// How it fares with each number of ways of the largest cache, or of a larger one.
+    pub profile: &'a Profile,
+    /// What its owner asks for.
+    pub wish: Wish,
+    /// The CPUs that it takes.
+    pub threads: u32,
+    /// The cache that it is on, if it runs already.
+    pub cache: Option<usize>,
+}
+
+/// How the programs of a machine's other caches fare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    pub(super) outcome: Outcome,
+    /// The ways of the largest cache: slowdowns are relative to a program alone on that.
+    pub(super) largest: Ways,
+}
+
+/// Places programs; its memory is reused.
+#[derive(Clone, Debug, Default)]
+pub struct Placer {
+    clusters: Clusters,
+    search: PlacementSearch,
+    /// The ways of the largest cache.
+    largest: Option<Ways>,
+    rooms: Vec<PlacementRoom>,
+    threads: Vec<u32>,
+    /// What each program needs to run nearly as fast as it can, in ways times 2^32.
+    needs: Vec<u64>,
+    /// How hard it presses on one way.
+    pressures: Vec<u64>,
+    order: Vec<usize>,
+    start: Vec<u64>,
+    free: Vec<i128>,
+    placed: Vec<usize>,
+}
+
+impl Placer {
+    /// The cache of each program: that of the best placement that is found, by the parameters'
+    /// objective over all programs of the machine. `None` if the programs do not fit on the
+    /// caches' CPUs, are more than 64, or there are none.
+    ///
+    /// The ways of all caches are of equal size.
+    pub fn place(
+        &mut self,
+        p: &Parameters,
+        caches: &[MachineCache],
+        programs: &[PlacedProgram<'_>],
+    ) -> Option<&[usize]> {
+        let largest = caches.iter().map(|cache| cache.llc.ways).max()?;
+        if programs.is_empty() || programs.len() > MOST_PROGRAMS {
+            return None;
+        }
+        self.restart(p, caches, programs, largest);
+        self.search.begin();
+        let is_placed = programs.iter().all(|program| program.cache.is_some());
+        let starts = [
+            PlacementStart::Present,
+            PlacementStart::Apart,
+            PlacementStart::Together,
+            PlacementStart::ByPressure,
+        ];
+        let starts =
+            starts.into_iter().filter(|start| is_placed || *start != PlacementStart::Present);
+        for start in starts.chain((0..KICKS).map(PlacementStart::Kicked)) {
+            let is_possible = match start {
+                PlacementStart::Kicked(number) => self.kick(number),
+                start => self.start_from(start, programs),
+            };
+            if is_possible {
+                let task = Task {
+                    aim: Aim::Alone(p.objective),
+                    rooms: &self.rooms,
+                    threads: &self.threads,
+                    movable: super::search::first(programs.len()),
+                    trials: p.trials,
+                };
+                self.search.run(task, &self.start, &mut self.clusters);
+            }
+        }
+        self.search.outcome()?;
+        self.placed.clear();
+        self.placed.resize(programs.len(), 0);
+        for (cache, set) in self.search.best().enumerate() {
+            members(set).for_each(|program| self.placed[program as usize] = cache);
+        }
+        Some(&self.placed)
+    }
+
+    /// How the programs of all caches but this one fare, by the plan that the last placement was
+    /// based on; `None` before there is one.
+    #[must_use]
+    pub fn elsewhere(&self, cache: usize) -> Option<Elsewhere> {
+        Some(Elsewhere { outcome: self.search.best_without(cache), largest: self.largest? })
+    }
+
+    /// Restarts with these caches and programs.
+    fn restart(
+        &mut self,
+        p: &Parameters,
+        caches: &[MachineCache],
+        programs: &[PlacedProgram<'_>],
+        largest: Ways,
+    ) {
+        self.largest = Some(largest);
+        self.rooms.clear();
+        self.rooms.extend(caches.iter().map(|MachineCache { llc, cpus }| {
+            let limits = Limits {
+                clusters: llc.max_clusters() as usize,
+                ways: llc.ways.get(),
+                least_ways: llc.min_ways(),
+                trials: p.trials,
+                elsewhere: Outcome::NONE,
+            };
+            PlacementRoom { limits, cpus: *cpus }
+        }));
+        self.threads.clear();
+        self.threads.extend(programs.iter().map(|program| program.threads));
+        let tolerated = 100 + u128::from(p.tolerance_percent);
+        let sharing: Vec<SharingProgram> = programs
+            .iter()
+            .map(|PlacedProgram { profile, wish, .. }| {
+                let slowdowns = slowdown_table(&profile.ipc, largest, p.reference);
+                let promise = wish.baseline_ways.map(|ways| {
+                    let ways = ways.min(largest.get());
+                    let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
+                    (ways, u64::try_from(there).unwrap_or(u64::MAX))
+                });
+                SharingProgram {
+                    slowest: below_one(&slowdowns).raw(),
+                    slowdowns,
+                    pressures: profile.llcmpkc.resized(largest),
+                    promise,
+                    is_best_effort: wish.best_effort,
+                    weight: p.objective.weight(wish.importance),
+                }
+            })
+            .collect();
+        let nearly = (1 << 32) * 21 / 20;
+        self.needs.clear();
+        self.needs.extend(sharing.iter().map(|program| program.least_occupancy(nearly)));
+        self.pressures.clear();
+        self.pressures.extend(sharing.iter().map(|program| program.pressures.at(1).raw()));
+        self.clusters.restart(largest.get(), sharing.into_iter());
+    }
+
+    /// Fills `start` with the best placement so far, in which some programs are on other caches:
+    /// each moves there if there is room, and else swaps with one of as many threads. Returns
+    /// whether any did.
+    fn kick(&mut self, number: u64) -> bool {
+        let Self { search, start, rooms, threads, .. } = self;
+        start.clear();
+        start.extend(search.best());
+        let mut state = number + 1;
+        let mut has_changed = false;
+        for _ in 0..KICKED {
+            let program = draw(&mut state, threads.len());
+            let from = start.iter().position(|set| set >> program & 1 == 1).unwrap_or(0);
+            let to = (from + 1 + draw(&mut state, rooms.len() - 1)) % rooms.len();
+            let taken: u32 = members(start[to]).map(|other| threads[other as usize]).sum();
+            let other = draw(&mut state, threads.len());
+            if to == from {
+                continue;
+            } else if taken + threads[program] <= rooms[to].cpus {
+                start[from] ^= 1 << program;
+                start[to] ^= 1 << program;
+            } else if start[to] >> other & 1 == 1 && threads[other] == threads[program] {
+                let both = 1 << program | 1 << other;
+                start[from] ^= both;
+                start[to] ^= both;
+            } else {
+                continue;
+            }
+            has_changed = true;
+        }
+        has_changed
+    }
+
+    /// Fills `start` with a placement to start from; whether the programs fit there.
+    fn start_from(&mut self, start: PlacementStart, programs: &[PlacedProgram<'_>]) -> bool {
+        let Self { needs, pressures, order, free, rooms, threads, .. } = self;
+        order.clear();
+        order.extend(0..programs.len());
+        match start {
+            PlacementStart::Present => {}
+            PlacementStart::Apart | PlacementStart::Together => {
+                order.sort_by_key(|&program| (Reverse(threads[program]), Reverse(needs[program])));
+            }
+            PlacementStart::ByPressure | PlacementStart::Kicked(_) => order
+                .sort_by_key(|&program| (Reverse(threads[program]), Reverse(pressures[program]))),
+        }
+        self.start.clear();
+        self.start.resize(rooms.len(), 0);
+        free.clear();
+        free.extend(rooms.iter().map(|room| i128::from(room.limits.ways) << 32));
+        let mut cpus: Vec<u32> = rooms.iter().map(|room| room.cpus).collect();
+        for &program in &*order {
+            let fits = (0..rooms.len()).filter(|&cache| cpus[cache] >= threads[program]);
+            let cache = match (start, programs[program].cache) {
+                (PlacementStart::Present, Some(cache)) if cache < rooms.len() => Some(cache),
+                (PlacementStart::Apart, _) => fits.max_by_key(|&cache| (free[cache], cpus[cache])),
+                (PlacementStart::Together, _) => fits.max_by_key(|&cache| {
+                    (free[cache] > 0, rooms[cache].limits.ways, Reverse(cache))
+                }),
+                _ => fits.min_by_key(|&cache| (rooms[cache].limits.ways, cache)),
+            };
+            let Some(cache) = cache else { return false };
+            let Some(left) = cpus[cache].checked_sub(threads[program]) else { return false };
+            cpus[cache] = left;
+            free[cache] -= i128::from(needs[program]);
+            self.start[cache] |= 1 << program;
+        }
+        true
+    }
+}
+
+/// How often the search begins again near the best placement.
+const KICKS: u64 = 4;
+
+/// How many programs are then to be elsewhere.
+const KICKED: u32 = 3;
+
+/// A number below `most`, the same ones each time: Knuth's linear congruential generator.
+fn draw(state: &mut u64, most: usize) -> usize {
+    *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+    usize::try_from(*state >> 33).unwrap_or(0) % most.max(1)
+}
+
+/// A placement to start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlacementStart {
+    /// Where the programs are.
+    Present,
+    /// The programs that need most first, each where most is left.
+    Apart,
+    /// The same, as many as a cache has ways for together.
+    Together,
+    /// Those that press hardest together, on the smallest cache first.
+    ByPressure,
+    /// The best placement so far, with a few programs elsewhere.
+    Kicked(u64),
+}
