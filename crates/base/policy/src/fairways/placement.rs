@@ -33,10 +33,17 @@ pub(crate) struct PlacementSearch {
     found: [CachePlan; 2],
     tried: [CachePlan; 2],
     arranged: CachePlan,
+    /// The clusters of a cache without the program that leaves, and after a change.
+    left: Vec<u64>,
+    sets: Vec<u64>,
     search: Search,
     division: Division,
     rows: Vec<Row>,
     fewest: Vec<u32>,
+    /// The slowdown that no program may exceed in a better placement, and what each must occupy for
+    /// that, in units of 2^-32 of a way.
+    slowest: u64,
+    occupied: Vec<u64>,
     trials: u32,
 }
 
@@ -85,6 +92,7 @@ impl PlacementSearch {
     /// Starts again without a placement.
     pub(crate) fn begin(&mut self) {
         self.best_outcome = None;
+        self.occupied.clear();
         self.trials = 0;
     }
 
@@ -105,12 +113,22 @@ impl PlacementSearch {
     }
 
     /// Searches from a placement, given as the programs of each cache, and keeps the result if it
-    /// is the best so far.
-    pub(crate) fn run(&mut self, task: Task<'_>, start: &[u64], clusters: &mut Clusters) {
+    /// is the best so far. One that is `near` the best begins with its clusters, as far as their
+    /// programs are still together.
+    pub(crate) fn run(
+        &mut self,
+        task: Task<'_>,
+        (start, is_near): (&[u64], bool),
+        clusters: &mut Clusters,
+    ) {
         self.present.clear();
         self.present.resize_with(start.len(), CachePlan::default);
         for (cache, &programs) in start.iter().enumerate() {
-            self.divide(task, cache, programs, clusters);
+            if is_near {
+                self.divide_near(task, cache, programs, clusters);
+            } else {
+                self.divide(task, cache, programs, clusters);
+            }
         }
         let mut outcome = self.outcome_of_all();
         while let Some((_, changes)) = self.next_step(task, clusters, outcome) {
@@ -141,6 +159,25 @@ impl PlacementSearch {
             members(programs).for_each(|program| self.search.start_with(1 << program, 0));
             self.search.run(task.aim, limits, clusters);
         }
+        self.keep(cache, limits, clusters);
+    }
+
+    /// Plans a cache from the best placement's clusters.
+    fn divide_near(
+        &mut self,
+        task: Task<'_>,
+        cache: usize,
+        programs: u64,
+        clusters: &mut Clusters,
+    ) {
+        if programs == 0 {
+            return;
+        }
+        let limits = task.rooms[cache].limits;
+        self.search.begin();
+        let known = self.best.iter().flat_map(|plan| &plan.sets);
+        known.for_each(|set| self.search.start_with(set & programs, 0));
+        self.search.run(task.aim, limits, clusters);
         self.keep(cache, limits, clusters);
     }
 
@@ -193,6 +230,7 @@ impl PlacementSearch {
         outcome: Outcome,
     ) -> Option<(Outcome, [CacheChange; 2])> {
         let mut best = (outcome, None);
+        self.want(task.aim, clusters, &outcome);
         for from in 0..self.present.len() {
             for to in 0..self.present.len() {
                 if from == to || !self.counts(task, outcome, [from, to]) {
@@ -240,6 +278,9 @@ impl PlacementSearch {
         {
             return;
         }
+        if !changes.iter().all(|&change| self.can_do(task, change)) {
+            return;
+        }
         // What fails is likely to fail where the slowest program is.
         if self.present[two].outcome.largest > self.present[one].outcome.largest {
             changes.swap(0, 1);
@@ -256,7 +297,28 @@ impl PlacementSearch {
         if task.aim.is_better(&elsewhere, &best.0) {
             core::mem::swap(&mut self.found, &mut self.tried);
             *best = (elsewhere, Some(changes));
+            self.want(task.aim, clusters, &elsewhere);
         }
+    }
+
+    /// Computes what each program must occupy in a placement that beats an outcome.
+    fn want(&mut self, aim: Aim, clusters: &Clusters, to_beat: &Outcome) {
+        let slowest = match aim.is_sum() {
+            true => u64::MAX,
+            false => aim.most_slowdown(to_beat, clusters.ceiling_of_all()),
+        };
+        if self.slowest != slowest || self.occupied.is_empty() {
+            self.slowest = slowest;
+            self.occupied.clear();
+            self.occupied.extend(clusters.least_occupancies(slowest));
+        }
+    }
+
+    /// Whether a cache has ways for what its programs must occupy after a change.
+    fn can_do(&self, task: Task<'_>, change: CacheChange) -> bool {
+        let there = self.present[change.cache].programs() & !change.leaves | change.comes;
+        let wanted: u64 = members(there).map(|program| self.occupied[program as usize]).sum();
+        wanted <= u64::from(task.rooms[change.cache].limits.ways) << 32
     }
 
     /// Whether a cache has CPUs for all its programs after a change.
@@ -266,8 +328,8 @@ impl PlacementSearch {
         wanted <= task.rooms[change.cache].cpus
     }
 
-    /// Finds the best plan of a cache after a change, with the program that comes in any cluster or
-    /// in one of its own. It is in `arranged` if it can beat an outcome.
+    /// Finds the best plan of a cache after a change, with the program that comes in any cluster,
+    /// in any two together, or in one of its own. It is in `arranged` if it can beat an outcome.
     fn arrange(
         &mut self,
         aim: Aim,
@@ -276,51 +338,73 @@ impl PlacementSearch {
         clusters: &mut Clusters,
         to_beat: &Outcome,
     ) -> bool {
-        let Self { present, arranged, rows, fewest, division, trials, .. } = self;
-        let left = present[cache].sets.iter().map(|set| set & !leaves);
-        let (mut sets, mut target, mut found) = (Vec::new(), *to_beat, false);
-        sets.extend(left.filter(|&set| set != 0));
-        let places = if comes == 0 {
-            1
-        } else {
-            sets.len() + usize::from(sets.len() < limits.clusters.max(1))
-        };
-        for place in 0..places {
-            *trials += 1;
-            let is_new = comes != 0 && place == sets.len();
-            if is_new {
-                sets.push(comes);
-            } else if comes != 0 {
-                sets[place] |= comes;
-            }
-            rows.clear();
-            rows.extend(sets.iter().map(|&set| clusters.row(set)));
-            fewest.clear();
-            fewest.extend(rows.iter().map(|&row| clusters.least(row, limits.least_ways)));
-            let ceiling = clusters.ceiling_of_all().min(limits.elsewhere.smallest);
-            let known = (&**rows, &**fewest, ceiling);
-            let better = if rows.is_empty() {
-                aim.is_better(&limits.elsewhere, &target).then_some(limits.elsewhere)
-            } else {
-                division.divide_beyond(aim, clusters, known, limits, &target)
-            };
-            if let Some(better) = better {
-                (target, found) = (better, true);
-                arranged.sets.clone_from(&sets);
-                arranged.ways.clear();
-                if !rows.is_empty() {
-                    arranged.ways.extend_from_slice(division.ways());
-                }
-                let each = rows.iter().zip(&arranged.ways);
-                let each = each.map(|(&row, &ways)| clusters.outcome(row, ways));
-                arranged.outcome = each.fold(Outcome::NONE, |all, one| all.with(&one));
-            }
-            if is_new {
-                sets.pop();
-            } else if comes != 0 {
-                sets[place] &= !comes;
+        self.left.clear();
+        let left = self.present[cache].sets.iter().map(|set| set & !leaves);
+        self.left.extend(left.filter(|&set| set != 0));
+        let (mut target, mut found, count) = (*to_beat, false, self.left.len());
+        if comes == 0 {
+            return self.divides(aim, limits, clusters, [None; 2], 0, &mut target);
+        }
+        if count < limits.clusters.max(1) {
+            found |= self.divides(aim, limits, clusters, [None; 2], comes, &mut target);
+        }
+        for place in 0..count {
+            for other in (place..count).rev() {
+                let joined = [Some(place), (other != place).then_some(other)];
+                found |= self.divides(aim, limits, clusters, joined, comes, &mut target);
             }
         }
         found
+    }
+
+    /// Divides the ways of a cache among the clusters that are `left`, of which up to two are
+    /// joined by the program that comes. If that beats the target, it is `arranged`, and the new
+    /// target.
+    fn divides(
+        &mut self,
+        aim: Aim,
+        limits: Limits,
+        clusters: &mut Clusters,
+        joined: [Option<usize>; 2],
+        comes: u64,
+        target: &mut Outcome,
+    ) -> bool {
+        let Self { left, sets, arranged, rows, fewest, division, occupied, trials, .. } = self;
+        *trials += 1;
+        sets.clear();
+        let others = left.iter().enumerate().filter(|(place, _)| !joined.contains(&Some(*place)));
+        sets.extend(others.map(|(_, &set)| set));
+        let own = joined.iter().flatten().fold(comes, |own, &place| own | left[place]);
+        sets.extend((own != 0).then_some(own));
+        // Often the ways are too few for what programs must occupy: no set need be evaluated.
+        let needs = sets.iter().map(|&set| {
+            let wanted: u64 = members(set).map(|program| occupied[program as usize]).sum();
+            wanted.div_ceil(1 << 32).max(u64::from(limits.least_ways))
+        });
+        if needs.sum::<u64>() > u64::from(limits.ways) {
+            return false;
+        }
+        rows.clear();
+        rows.extend(sets.iter().map(|&set| clusters.row(set)));
+        fewest.clear();
+        fewest.extend(rows.iter().map(|&row| clusters.least(row, limits.least_ways)));
+        let ceiling = clusters.ceiling_of_all().min(limits.elsewhere.smallest);
+        let known = (&**rows, &**fewest, ceiling);
+        let better = if rows.is_empty() {
+            aim.is_better(&limits.elsewhere, target).then_some(limits.elsewhere)
+        } else {
+            division.divide_beyond(aim, clusters, known, limits, target)
+        };
+        let Some(better) = better else { return false };
+        *target = better;
+        arranged.sets.clone_from(sets);
+        arranged.ways.clear();
+        if !rows.is_empty() {
+            arranged.ways.extend_from_slice(division.ways());
+        }
+        let each = rows.iter().zip(&arranged.ways);
+        let each = each.map(|(&row, &ways)| clusters.outcome(row, ways));
+        arranged.outcome = each.fold(Outcome::NONE, |all, one| all.with(&one));
+        true
     }
 }

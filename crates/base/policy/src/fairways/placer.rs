@@ -12,6 +12,7 @@ use super::objective::{Aim, Outcome};
 use super::parameters::Parameters;
 use super::placement::{PlacementRoom, PlacementSearch, Task};
 use super::program::{SharingProgram, members};
+use super::search::first;
 use crate::occupancy::below_one;
 use crate::slowdown::slowdown_table;
 
@@ -47,8 +48,6 @@ pub struct Placer {
     threads: Vec<u32>,
     /// What each program needs to run nearly as fast as it can, in ways times 2^32.
     needs: Vec<u64>,
-    /// How hard it presses on one way.
-    pressures: Vec<u64>,
     order: Vec<usize>,
     start: Vec<u64>,
     free: Vec<i128>,
@@ -74,31 +73,19 @@ impl Placer {
         self.restart(p, caches, programs, largest);
         self.search.begin();
         let is_placed = programs.iter().all(|program| program.cache.is_some());
-        let starts = [
-            PlacementStart::Present,
-            PlacementStart::Apart,
-            PlacementStart::Together,
-            PlacementStart::ByPressure,
-        ];
-        let starts =
-            starts.into_iter().filter(|start| is_placed || *start != PlacementStart::Present);
-        for start in starts.chain((0..KICKS).map(PlacementStart::Kicked)) {
-            let is_possible = match start {
-                PlacementStart::Kicked(number) => self.kick(number),
-                start => self.start_from(start, programs),
-            };
-            if is_possible {
-                let task = Task {
-                    aim: Aim::Alone(p.objective),
-                    rooms: &self.rooms,
-                    threads: &self.threads,
-                    movable: super::search::first(programs.len()),
-                    trials: p.trials,
-                };
-                self.search.run(task, &self.start, &mut self.clusters);
+        let starts = [PlacementStart::Present, PlacementStart::Apart, PlacementStart::Together];
+        for start in starts {
+            let is_possible = is_placed || start != PlacementStart::Present;
+            if is_possible && self.start_from(start, programs) {
+                self.search_from(p, programs.len(), false);
             }
         }
         self.search.outcome()?;
+        for number in 0..KICKS {
+            if self.kick(number) {
+                self.search_from(p, programs.len(), true);
+            }
+        }
         self.placed.clear();
         self.placed.resize(programs.len(), 0);
         for (cache, set) in self.search.best().enumerate() {
@@ -112,6 +99,18 @@ impl Placer {
     #[must_use]
     pub fn elsewhere(&self, cache: usize) -> Option<Elsewhere> {
         Some(Elsewhere { outcome: self.search.best_without(cache), largest: self.largest? })
+    }
+
+    /// Searches from `start`, which may be near the best placement.
+    fn search_from(&mut self, p: &Parameters, programs: usize, is_near: bool) {
+        let task = Task {
+            aim: Aim::Alone(p.objective),
+            rooms: &self.rooms,
+            threads: &self.threads,
+            movable: first(programs),
+            trials: p.trials,
+        };
+        self.search.run(task, (&self.start, is_near), &mut self.clusters);
     }
 
     /// Restarts with these caches and programs.
@@ -159,8 +158,6 @@ impl Placer {
         let nearly = (1 << 32) * 21 / 20;
         self.needs.clear();
         self.needs.extend(sharing.iter().map(|program| program.least_occupancy(nearly)));
-        self.pressures.clear();
-        self.pressures.extend(sharing.iter().map(|program| program.pressures.at(1).raw()));
         self.clusters.restart(largest.get(), sharing.into_iter());
     }
 
@@ -198,16 +195,11 @@ impl Placer {
 
     /// Fills `start` with a placement to start from; whether the programs fit there.
     fn start_from(&mut self, start: PlacementStart, programs: &[PlacedProgram<'_>]) -> bool {
-        let Self { needs, pressures, order, free, rooms, threads, .. } = self;
+        let Self { needs, order, free, rooms, threads, .. } = self;
         order.clear();
         order.extend(0..programs.len());
-        match start {
-            PlacementStart::Present => {}
-            PlacementStart::Apart | PlacementStart::Together => {
-                order.sort_by_key(|&program| (Reverse(threads[program]), Reverse(needs[program])));
-            }
-            PlacementStart::ByPressure | PlacementStart::Kicked(_) => order
-                .sort_by_key(|&program| (Reverse(threads[program]), Reverse(pressures[program]))),
+        if start != PlacementStart::Present {
+            order.sort_by_key(|&program| (Reverse(threads[program]), Reverse(needs[program])));
         }
         self.start.clear();
         self.start.resize(rooms.len(), 0);
@@ -217,12 +209,11 @@ impl Placer {
         for &program in &*order {
             let fits = (0..rooms.len()).filter(|&cache| cpus[cache] >= threads[program]);
             let cache = match (start, programs[program].cache) {
-                (PlacementStart::Present, Some(cache)) if cache < rooms.len() => Some(cache),
+                (PlacementStart::Present, cache) => cache.filter(|&cache| cache < rooms.len()),
                 (PlacementStart::Apart, _) => fits.max_by_key(|&cache| (free[cache], cpus[cache])),
                 (PlacementStart::Together, _) => fits.max_by_key(|&cache| {
                     (free[cache] > 0, rooms[cache].limits.ways, Reverse(cache))
                 }),
-                _ => fits.min_by_key(|&cache| (rooms[cache].limits.ways, cache)),
             };
             let Some(cache) = cache else { return false };
             let Some(left) = cpus[cache].checked_sub(threads[program]) else { return false };
@@ -255,8 +246,4 @@ enum PlacementStart {
     Apart,
     /// The same, as many as a cache has ways for together.
     Together,
-    /// Those that press hardest together, on the smallest cache first.
-    ByPressure,
-    /// The best placement so far, with a few programs elsewhere.
-    Kicked(u64),
 }

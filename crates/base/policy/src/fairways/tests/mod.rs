@@ -3,6 +3,7 @@ mod cpu_time;
 mod judged;
 mod learning;
 mod learning_bench;
+mod placed;
 mod plans;
 mod promised;
 mod services;
