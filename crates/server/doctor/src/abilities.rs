@@ -259,13 +259,14 @@ fn nodes_of(facts: &Facts, cache: u32) -> usize {
 }
 
 /// A cache, as sysfs describes it (sysfs-devices-system-cpu: `cache/index*`).
-struct ListedCache {
-    id: u32,
-    cpus: CpuSet,
-    kibibytes: Option<u32>,
+pub(super) struct ListedCache {
+    pub(super) id: u32,
+    pub(super) cpus: CpuSet,
+    pub(super) kibibytes: Option<u32>,
 }
 
-fn caches(facts: &Facts, level: &str) -> Vec<ListedCache> {
+/// The caches of a level.
+pub(super) fn caches(facts: &Facts, level: &str) -> Vec<ListedCache> {
     let mut caches: Vec<ListedCache> = Vec::new();
     for cpu in facts.cpus() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");

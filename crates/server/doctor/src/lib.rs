@@ -17,6 +17,7 @@ mod monitors;
 mod mount;
 pub mod output;
 mod perf;
+mod placement;
 mod process;
 mod promised;
 mod rivals;
@@ -180,6 +181,7 @@ pub fn examine(place: &ExaminedHost) -> Report {
     apart::check(&facts, &mut findings);
     process::check(&facts, &mut findings);
     perf::check(&facts, &mut findings);
+    placement::check(&facts, &mut findings);
     system::check(&facts, &mut findings);
     turns::check(&facts, place.without_scheduler.as_deref(), &mut findings);
     for finding in findings.iter_mut().filter(|one| place.is_copy && LIVE.contains(&one.id)) {

@@ -110,13 +110,16 @@ elif [ -n "$release" ]; then
     words "boot/config-$release" "$options.*"
 fi
 take 'proc/filesystems'
-words 'proc/cmdline' '(^| )(rdt=[^ ]*|arm64[.]nompam)'
+words 'proc/cmdline' '(^| )(rdt=[^ ]*|arm64[.]nompam|split_llc=[^ ]*)'
 if [ -r "$root/proc/cmdline" ] && [ ! -e "$to/proc/cmdline" ]; then note proc/cmdline; fi
 
 # Counters and schedulers.
 take 'proc/sys/kernel/perf_event_paranoid'
 take 'proc/sys/kernel/nmi_watchdog'
 take 'sys/bus/event_source/devices/*/type'
+take 'sys/kernel/debug/sched/llc_balancing/enabled'
+# Which CPUs the scheduler takes to share a cache, without its counts.
+words 'proc/schedstat' '^(cpu[0-9]+|domain[0-9]+ [A-Z]+ [0-9a-f,]+)'
 take 'sys/kernel/sched_ext/state'
 take 'sys/kernel/sched_ext/root/ops'
 note 'sys/kernel/btf/vmlinux'
