@@ -63,7 +63,7 @@ impl PlacedSettings {
             }
             Box::new(policy)
         })?;
-        divided.reason = format!("no other placement nearby is fairer; {}", divided.reason);
+        divided.reason = format!("the best placement that was found; {}", divided.reason);
         Ok(divided)
     }
 

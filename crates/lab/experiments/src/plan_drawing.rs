@@ -139,10 +139,15 @@ fn draw_slowdown(
     y: i32,
 ) -> Drawn {
     let app = AppId(u32::try_from(app)?);
-    let mut places = plan.plans.iter().flatten().flat_map(Partition::placements);
-    let cluster = places.find(|one| one.app == app).map(|one| one.cluster as usize);
-    let (fill, sign) = match cluster {
-        Some(cluster) => (colour(cluster), format!(" {}", letter(cluster))),
+    let plans = plan.plans.as_deref().unwrap_or_default();
+    let mut places = plans.iter().enumerate().flat_map(|(cache, plan)| {
+        plan.placements().iter().map(move |one| (cache, one.app, one.cluster as usize))
+    });
+    let (fill, sign) = match places.find(|(_, other, _)| *other == app) {
+        Some((cache, _, cluster)) if plans.len() > 1 => {
+            (colour(cluster), format!(" {} on {cache}", letter(cluster)))
+        }
+        Some((_, _, cluster)) => (colour(cluster), format!(" {}", letter(cluster))),
         None => (COLOURS[1], String::new()),
     };
     let middle = y + BAR / 2;

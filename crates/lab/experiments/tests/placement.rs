@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fairways_core::{Llc, MachineCache, Ways};
 use fairways_experiments::PlacedSettings;
 use fairways_optimum::{Goal, PlacedProblem, SharingKind, place};
-use fairways_policy::fairways::Parameters;
+use fairways_policy::fairways::{Objective, Parameters};
 use fairways_profiles::{Mix, ProfileTable, read_table};
 use serde_json::Value;
 
@@ -116,4 +116,30 @@ fn fairways_places_nearly_as_well_as_possible() {
     println!("{:.3} of what is left when dividing alone is gone", mean(&gone));
     assert!(mean(&ratios) <= 1.005 && worst <= 1.02);
     assert!(mean(&gone) >= 0.25);
+}
+
+/// By the other objectives, too; nothing is given away for throughput.
+#[test]
+fn fairways_places_by_each_objective() {
+    for (objective, goal) in
+        [(Objective::Stp, Goal::Stp), (Objective::MaxSlowdown, Goal::MaxSlowdown)]
+    {
+        let mut ratios = Vec::new();
+        for Golden { table, mix, settings, .. } in &mut golden() {
+            settings.fairways.objective = objective;
+            settings.fairways.fairness_tolerance_percent = 0;
+            let found = settings.placed(table, mix).unwrap();
+            let (profiles, kind) = (&*table, SharingKind::Clustering);
+            let (mix, caches) = (&*mix.programs, &*settings.caches);
+            let best = place(&PlacedProblem { profiles, mix, caches, kind, goal }, None, |_, _| ());
+            let best = best.unwrap();
+            ratios.push(match goal {
+                Goal::Stp => best.value / found.metrics.stp,
+                _ => found.slowdowns.iter().copied().fold(0.0, f64::max) / best.value,
+            });
+        }
+        let Some(worst) = ratios.iter().copied().reduce(f64::max) else { return };
+        println!("{objective:?}: {:.5} in the mean, {worst:.5} at worst", mean(&ratios));
+        assert!(mean(&ratios) <= 1.005 && worst <= 1.02, "{objective:?}: {ratios:?}");
+    }
 }

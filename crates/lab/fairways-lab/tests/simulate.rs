@@ -390,6 +390,21 @@ fn several_caches_are_placed_and_divided() {
     assert_eq!(drawn.matches("<rect").count(), 1 + 9 + 4 + 8);
 }
 
+/// Both promises can hold, on a cache each, so nothing is warned of.
+#[test]
+fn promises_hold_on_several_caches() {
+    let caches = ["--caches", "2", "--ways", "6", "--cpus", "5"];
+    let promises = ["--baselines", "svm-train=5,cadical=4", "--policies", "fairways", "--json"];
+    let assert = simulate(&[&caches[..], &["--mix", EIGHT], &promises].concat()).success();
+    let output = assert.get_output();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let clusters = clusters(&found["mixes"][0]["policies"][0]);
+    let [cadical, svm_train] =
+        [0, 5].map(|app| clusters.iter().find(|of| of.3.contains(&app)).unwrap());
+    assert_ne!(cadical.0, svm_train.0, "{clusters:?}");
+}
+
 /// A parameter of `fairways` is that of the placement, too.
 #[test]
 fn placing_has_the_objective_of_the_policy() {
@@ -424,6 +439,7 @@ fn caches_that_can_not_be_are_refused() {
         ("--caches 2 --settle 1s", "--caches: expected one cache with --settle"),
         ("--caches 2 --bandwidth-mbps 9000", "--caches: expected one cache with --bandwidth-mbps"),
         ("--caches 2 --ways 5,12", "--ways: expected a whole number from 1 to 11, found \"12\""),
+        ("--cpus 4", "--cpus: expected --caches, or a number for each cache"),
         ("--caches 0", "--caches: expected a whole number from 1 to 16, found \"0\""),
     ] {
         let words: Vec<&str> = flags.split(' ').chain(["--mix", EIGHT]).collect();

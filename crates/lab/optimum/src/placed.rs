@@ -25,8 +25,8 @@ pub struct PlacedProblem<'a> {
     pub profiles: &'a ProfileTable,
     /// The programs of the mix: their indices.
     pub mix: &'a [usize],
-    /// The caches, whose ways are of equal size. Every way of a cache that has programs belongs to
-    /// a cluster.
+    /// The caches, whose ways are of equal size, with the same least mask. Every way of a cache
+    /// that has programs belongs to a cluster.
     pub caches: &'a [MachineCache],
     /// Whether programs may share ways.
     pub kind: SharingKind,

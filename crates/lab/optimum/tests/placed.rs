@@ -14,7 +14,7 @@ fn cache(ways: u32, cpus: u32, clos: u32, min_bits: u32) -> MachineCache {
 }
 
 /// Every plan of a cache for these programs.
-fn plans(cache: &MachineCache, programs: &[u32]) -> Vec<Partition> {
+fn plans(cache: &MachineCache, programs: &[u32], kind: SharingKind) -> Vec<Partition> {
     /// Adds the next program to each cluster, and to a new one.
     fn cluster(programs: &[u32], clusters: &mut Vec<Vec<u32>>, all: &mut Vec<Vec<Vec<u32>>>) {
         let Some((&first, rest)) = programs.split_first() else {
@@ -49,7 +49,10 @@ fn plans(cache: &MachineCache, programs: &[u32]) -> Vec<Partition> {
     }
     let mut clusterings = Vec::new();
     cluster(programs, &mut Vec::new(), &mut clusterings);
-    clusterings.retain(|clusters| clusters.len() <= cache.llc.clos as usize);
+    clusterings.retain(|clusters| {
+        let are_alone = clusters.iter().all(|cluster| cluster.len() == 1);
+        clusters.len() <= cache.llc.clos as usize && (kind == SharingKind::Clustering || are_alone)
+    });
     let mut all = Vec::new();
     for clusters in clusterings {
         for ways in divide(clusters.len(), cache.llc.ways.get(), cache.llc.min_ways()) {
@@ -65,28 +68,50 @@ fn plans(cache: &MachineCache, programs: &[u32]) -> Vec<Partition> {
     all
 }
 
+/// Every plan of a machine whose programs are placed so: a set for each cache.
+fn machine_plans(
+    caches: &[MachineCache],
+    placed: &[Vec<u32>],
+    kind: SharingKind,
+) -> Vec<Vec<Partition>> {
+    let mut all = vec![Vec::new()];
+    for (cache, programs) in caches.iter().zip(placed) {
+        let own = plans(cache, programs, kind);
+        let longer = all.iter().flat_map(|start: &Vec<Partition>| {
+            own.iter().map(|plan| [&start[..], std::slice::from_ref(plan)].concat())
+        });
+        all = longer.collect();
+    }
+    all
+}
+
 /// The best value of each goal.
-fn by_enumeration(table: &ProfileTable, mix: &[usize], caches: &[MachineCache; 2]) -> [f64; 4] {
-    let ways = caches.map(|cache| cache.llc.ways);
+fn by_enumeration(
+    table: &ProfileTable,
+    mix: &[usize],
+    caches: &[MachineCache],
+    kind: SharingKind,
+) -> [f64; 4] {
+    let ways: Vec<Ways> = caches.iter().map(|cache| cache.llc.ways).collect();
     let scorer = PlacedScorer::new(table, mix, &ways);
     let mut best = [f64::INFINITY, 0.0, f64::INFINITY, f64::INFINITY];
-    for on_second in 0..1u32 << mix.len() {
-        let all = 0..u32::try_from(mix.len()).unwrap();
-        let (second, first): (Vec<u32>, Vec<u32>) =
-            all.partition(|program| on_second >> program & 1 == 1);
-        if first.len() > caches[0].cpus as usize || second.len() > caches[1].cpus as usize {
+    for mut number in 0..caches.len().pow(u32::try_from(mix.len()).unwrap()) {
+        let mut placed = vec![Vec::new(); caches.len()];
+        for program in 0..u32::try_from(mix.len()).unwrap() {
+            placed[number % caches.len()].push(program);
+            number /= caches.len();
+        }
+        if caches.iter().zip(&placed).any(|(cache, there)| there.len() > cache.cpus as usize) {
             continue;
         }
-        for one in plans(&caches[0], &first) {
-            for other in plans(&caches[1], &second) {
-                let slowdowns = scorer.score(&[one.clone(), other]);
-                let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
-                let most = slowdowns.iter().copied().fold(0.0, f64::max);
-                best[0] = best[0].min(metrics.unfairness);
-                best[1] = best[1].max(metrics.stp);
-                best[2] = best[2].min(most);
-                best[3] = best[3].min(metrics.antt);
-            }
+        for plans in machine_plans(caches, &placed, kind) {
+            let slowdowns = scorer.score(&plans);
+            let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
+            let most = slowdowns.iter().copied().fold(0.0, f64::max);
+            best[0] = best[0].min(metrics.unfairness);
+            best[1] = best[1].max(metrics.stp);
+            best[2] = best[2].min(most);
+            best[3] = best[3].min(metrics.antt);
         }
     }
     best
@@ -95,18 +120,21 @@ fn by_enumeration(table: &ProfileTable, mix: &[usize], caches: &[MachineCache; 2
 #[test]
 fn no_placement_and_no_plans_are_better() {
     let table = embedded();
-    for (first, count, caches) in [
-        (0, 5, [cache(4, 3, 16, 1), cache(3, 3, 16, 1)]),
-        (7, 5, [cache(5, 5, 2, 1), cache(2, 4, 2, 1)]),
-        (12, 4, [cache(6, 2, 3, 2), cache(6, 2, 3, 2)]),
-        (19, 5, [cache(3, 1, 16, 1), cache(5, 4, 1, 1)]),
-        (23, 3, [cache(4, 4, 16, 1), cache(2, 4, 16, 1)]),
+    let (shared, own) = (SharingKind::Clustering, SharingKind::Partitioning);
+    for (first, count, kind, caches) in [
+        (0, 5, shared, &[cache(4, 3, 16, 1), cache(3, 3, 16, 1)][..]),
+        (7, 5, shared, &[cache(5, 5, 2, 1), cache(2, 4, 2, 1)]),
+        (12, 4, shared, &[cache(6, 2, 3, 2), cache(6, 2, 3, 2)]),
+        (19, 5, shared, &[cache(3, 1, 16, 1), cache(5, 4, 1, 1)]),
+        (23, 3, shared, &[cache(4, 4, 16, 1), cache(2, 4, 16, 1)]),
+        (4, 4, shared, &[cache(3, 2, 16, 1), cache(2, 3, 16, 1), cache(4, 2, 16, 1)]),
+        (9, 4, shared, &[cache(2, 1, 16, 1), cache(2, 1, 16, 1), cache(2, 2, 16, 1)]),
+        (15, 4, own, &[cache(4, 3, 16, 1), cache(3, 3, 16, 1)]),
     ] {
         let mix: Vec<usize> = (first..first + count).collect();
-        let expected = by_enumeration(table, &mix, &caches);
+        let expected = by_enumeration(table, &mix, caches, kind);
         for (goal, expected) in GOALS.into_iter().zip(expected) {
-            let kind = SharingKind::Clustering;
-            let problem = PlacedProblem { profiles: table, mix: &mix, caches: &caches, kind, goal };
+            let problem = PlacedProblem { profiles: table, mix: &mix, caches, kind, goal };
             let found = place(&problem, None, |_, _| ()).unwrap();
             assert!(found.is_proven && (found.bound - found.value).abs() < 1e-12);
             let off = (found.value - expected).abs();
@@ -116,7 +144,7 @@ fn no_placement_and_no_plans_are_better() {
                 found.value,
                 found.plans
             );
-            for (plan, cache) in found.plans.iter().zip(&caches) {
+            for (plan, cache) in found.plans.iter().zip(caches) {
                 let apps: Vec<AppId> = plan.placements().iter().map(|place| place.app).collect();
                 assert!(apps.len() <= cache.cpus as usize);
                 assert_eq!(plan.check(&cache.llc, apps), Ok(()));

@@ -92,7 +92,10 @@ impl World {
             .map(|mix: &Mix| promised(mix.programs.iter().map(wish)))
             .max()
             .unwrap_or(0);
-        warn_of_promises(total, self.llc.ways);
+        match &self.caches[..] {
+            [] => warn_of_promises(total, self.llc.ways.get()),
+            all => warn_of_promises(total, all.iter().map(|cache| cache.llc.ways.get()).sum()),
+        }
         for (index, wish) in self.wishes.iter().enumerate() {
             let asks = wish.baseline_ways.is_some() || wish.importance.is_some();
             if asks && !mixes.iter().any(|mix| mix.programs.contains(&index)) {
@@ -245,8 +248,14 @@ pub fn caches(
     let count = count.map_or(longest, |count| count as usize);
     let ways = for_each("--ways", ways, most.get(), count)?;
     let cpus = for_each("--cpus", cpus, MANY_CPUS, count)?;
+    if count > MOST_CACHES {
+        return Err(BadInput(format!("--ways, --cpus: expected at most 16 caches, found {count}")));
+    }
     if count == 1 {
-        return Ok(Vec::new());
+        return match cpus[..] {
+            [MANY_CPUS] => Ok(Vec::new()),
+            _ => Err(BadInput("--cpus: expected --caches, or a number for each cache".to_owned())),
+        };
     }
     let each = ways.into_iter().zip(cpus);
     each.map(|(ways, cpus)| {
@@ -268,6 +277,9 @@ fn for_each(flag: &str, numbers: &[u32], usual: u32, count: usize) -> Result<Vec
     }
 }
 
+/// The most caches of a machine.
+const MOST_CACHES: usize = 16;
+
 /// CPUs for every program of any mix.
 const MANY_CPUS: u32 = 1024;
 
@@ -277,8 +289,8 @@ pub fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
 }
 
 /// Warns where more ways are promised to programs that run together than a cache has.
-pub fn warn_of_promises(total: u64, ways: Ways) {
-    if total > u64::from(ways.get()) {
+pub fn warn_of_promises(total: u64, ways: u32) {
+    if total > u64::from(ways) {
         fairways_command_kit::warn(&format!(
             "--baselines: {total} ways are promised, and there are {ways}: not every promise can hold"
         ));

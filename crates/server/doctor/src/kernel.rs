@@ -7,7 +7,7 @@ use super::{Finding, FindingState};
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let release = facts.files.line("proc/sys/kernel/osrelease");
     findings.push(version(release.as_deref(), facts.kernel));
-    findings.push(configuration(facts, release.as_deref().unwrap_or_default()));
+    findings.push(options(facts, release.as_deref().unwrap_or_default()));
     findings.push(file_system(facts));
     findings.push(command_line(facts));
 }
@@ -79,15 +79,20 @@ const ANY: [ConfigOption; 6] = [
     ConfigOption { purpose: "BPF's types", names: &["CONFIG_DEBUG_INFO_BTF"], needed: false },
 ];
 
-fn configuration(facts: &Facts, release: &str) -> Finding {
-    let (id, why) =
-        ("kernel-configuration", "a feature that the kernel was built without cannot be used");
-    let boot = format!("boot/config-{release}");
+/// The options that the kernel was built with, and where they stand.
+pub(super) fn configuration(facts: &Facts) -> Option<(String, &'static str)> {
     let zipped =
         unzipped(&facts.files.path("proc/config.gz")).map(|text| (text, "/proc/config.gz"));
-    let known = zipped.or_else(|| facts.files.text(&boot).map(|text| (text, "/boot")));
-    let Some((text, from)) = known else {
-        let found = format!("neither /proc/config.gz nor /{boot} can be read");
+    let release = facts.files.line("proc/sys/kernel/osrelease").unwrap_or_default();
+    let boot = format!("boot/config-{release}");
+    zipped.or_else(|| facts.files.text(&boot).map(|text| (text, "/boot")))
+}
+
+fn options(facts: &Facts, release: &str) -> Finding {
+    let (id, why) =
+        ("kernel-configuration", "a feature that the kernel was built without cannot be used");
+    let Some((text, from)) = configuration(facts) else {
+        let found = format!("neither /proc/config.gz nor /boot/config-{release} can be read");
         return Finding::new(id, FindingState::Unknown, found, why);
     };
     let of_the_machine: &[ConfigOption] = match facts.is_x86() {

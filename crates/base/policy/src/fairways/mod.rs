@@ -157,8 +157,8 @@ impl Fairways {
         Self { parameters, ..Self::default() }
     }
 
-    /// From the next decision on, the programs of the machine's other caches, which fare so, count
-    /// in what a plan is worth.
+    /// Makes the next plans also count the programs on the machine's other caches. So far that is
+    /// for programs with profiles, on memory without a known limit.
     pub fn count_elsewhere(&mut self, elsewhere: Elsewhere) {
         self.planner.elsewhere = Some(elsewhere);
     }

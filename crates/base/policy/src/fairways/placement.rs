@@ -1,11 +1,11 @@
 //! Which cache each program runs on, decided together with how the caches are divided.
 //!
-//! A cache's best plan says nothing about whether its programs should be there: dividing the best
-//! placement of an undivided machine is no better than dividing any. So a step moves a program to
-//! another cache, or swaps two programs of different caches, and the ways of both caches are
-//! divided for it. What counts is how all programs of the machine fare: a cache that is neither the
-//! slowest nor the fastest needs no step. After each step the search of a single cache
-//! (`search.rs`) improves both plans.
+//! A cache's best plan says nothing about whether its programs should be there, and the best
+//! placement of an undivided machine is a bad one to divide. So a step moves a program to another
+//! cache, or swaps two programs of different caches, and the ways of both caches are divided for
+//! it. The programs of the whole machine count: unless throughput is the objective, a cache with
+//! neither the slowest nor the fastest program needs no step. After each step the search of a
+//! single cache (`search.rs`) improves both plans.
 
 use alloc::vec::Vec;
 
@@ -16,11 +16,39 @@ use super::objective::{Aim, Outcome};
 use super::program::members;
 use super::search::Search;
 
-/// What a cache has room for.
+/// The room on a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlacementRoom {
     pub(crate) limits: Limits,
     pub(crate) cpus: u32,
+}
+
+/// The room that a program takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProgramRoom {
+    pub(crate) threads: u32,
+    /// The ways that were promised to it.
+    pub(crate) promised: Option<u32>,
+}
+
+impl PlacementRoom {
+    /// Whether these programs fit: their threads on the CPUs, and their promised ways side by side,
+    /// with a cluster for the other programs.
+    pub(crate) fn fits(&self, set: u64, programs: &[ProgramRoom]) -> bool {
+        let Limits { ways, least_ways, clusters, .. } = self.limits;
+        let (mut threads, mut promised, mut promises) = (0, 0, 0);
+        for program in members(set) {
+            let ProgramRoom { threads: own, promised: ways } = programs[program as usize];
+            threads += u64::from(own);
+            promised += ways.map_or(0, |ways| u64::from(ways.max(least_ways)));
+            promises += u32::from(ways.is_some());
+        }
+        let has_others = promises > 0 && promises < set.count_ones();
+        let others = u32::from(has_others);
+        threads <= u64::from(self.cpus)
+            && promised + u64::from(others * least_ways) <= u64::from(ways)
+            && (promises + others) as usize <= clusters.max(1)
+    }
 }
 
 /// The search, with its working memory.
@@ -80,11 +108,8 @@ struct CacheChange {
 pub(crate) struct Task<'a> {
     pub(crate) aim: Aim,
     pub(crate) rooms: &'a [PlacementRoom],
-    /// How many CPUs each program takes.
-    pub(crate) threads: &'a [u32],
-    /// The programs that may move.
-    pub(crate) movable: u64,
-    /// The most divisions to try.
+    pub(crate) programs: &'a [ProgramRoom],
+    /// The most divisions of steps between caches to try.
     pub(crate) trials: u32,
 }
 
@@ -92,6 +117,7 @@ impl PlacementSearch {
     /// Starts again without a placement.
     pub(crate) fn begin(&mut self) {
         self.best_outcome = None;
+        self.best.clear();
         self.occupied.clear();
         self.trials = 0;
     }
@@ -146,12 +172,19 @@ impl PlacementSearch {
         }
     }
 
+    /// The limits of a cache's plan while nothing is known of the other caches but a bound on the
+    /// smallest slowdown.
+    fn limits(task: Task<'_>, cache: usize, clusters: &Clusters) -> Limits {
+        let elsewhere = Outcome { smallest: clusters.ceiling_of_all(), ..Outcome::NONE };
+        Limits { elsewhere, ..task.rooms[cache].limits }
+    }
+
     /// Plans a cache from nothing: from one cluster, and from a cluster for each program.
     fn divide(&mut self, task: Task<'_>, cache: usize, programs: u64, clusters: &mut Clusters) {
         if programs == 0 {
             return;
         }
-        let limits = task.rooms[cache].limits;
+        let limits = Self::limits(task, cache, clusters);
         self.search.begin();
         self.search.start_with(programs, limits.ways);
         self.search.run(task.aim, limits, clusters);
@@ -173,7 +206,7 @@ impl PlacementSearch {
         if programs == 0 {
             return;
         }
-        let limits = task.rooms[cache].limits;
+        let limits = Self::limits(task, cache, clusters);
         self.search.begin();
         let known = self.best.iter().flat_map(|plan| &plan.sets);
         known.for_each(|set| self.search.start_with(set & programs, 0));
@@ -237,10 +270,10 @@ impl PlacementSearch {
                     continue;
                 }
                 let [leaving, coming] = [from, to].map(|at| self.present[at].programs());
-                for program in members(leaving & task.movable) {
+                for program in members(leaving) {
                     self.consider(task, clusters, [from, to], [1 << program, 0], &mut best);
                     if from < to {
-                        for other in members(coming & task.movable) {
+                        for other in members(coming) {
                             let both = [1 << program, 1 << other];
                             self.consider(task, clusters, [from, to], both, &mut best);
                         }
@@ -274,21 +307,24 @@ impl PlacementSearch {
             CacheChange { cache: one, leaves, comes },
             CacheChange { cache: two, leaves: comes, comes: leaves },
         ];
-        if self.trials >= task.trials || !changes.iter().all(|&change| self.has_room(task, change))
-        {
+        let has_room = changes.iter().all(|&change| {
+            let there = self.programs_after(change);
+            task.rooms[change.cache].fits(there, task.programs) && self.can_do(task, change)
+        });
+        if self.trials >= task.trials || !has_room {
             return;
         }
-        if !changes.iter().all(|&change| self.can_do(task, change)) {
-            return;
-        }
-        // What fails is likely to fail where the slowest program is.
+        // A bad step most often fails on the cache with the slowest program: that one first.
         if self.present[two].outcome.largest > self.present[one].outcome.largest {
             changes.swap(0, 1);
         }
         let mut elsewhere = self.without([one, two]);
         for (place, change) in changes.into_iter().enumerate() {
             let limits = Limits { elsewhere, ..task.rooms[change.cache].limits };
-            if !self.arrange(task.aim, limits, change, clusters, &best.0) {
+            // A sum that lacks the second cache's programs can't be compared with the best.
+            let is_partial = place == 0 && task.aim.is_sum();
+            let to_beat = if is_partial { Outcome::BROKEN } else { best.0 };
+            if !self.arrange(task.aim, limits, change, clusters, &to_beat) {
                 return;
             }
             elsewhere = elsewhere.with(&self.arranged.outcome);
@@ -316,16 +352,13 @@ impl PlacementSearch {
 
     /// Whether a cache has ways for what its programs must occupy after a change.
     fn can_do(&self, task: Task<'_>, change: CacheChange) -> bool {
-        let there = self.present[change.cache].programs() & !change.leaves | change.comes;
-        let wanted: u64 = members(there).map(|program| self.occupied[program as usize]).sum();
+        let there = members(self.programs_after(change));
+        let wanted: u64 = there.map(|program| self.occupied[program as usize]).sum();
         wanted <= u64::from(task.rooms[change.cache].limits.ways) << 32
     }
 
-    /// Whether a cache has CPUs for all its programs after a change.
-    fn has_room(&self, task: Task<'_>, change: CacheChange) -> bool {
-        let there = self.present[change.cache].programs() & !change.leaves | change.comes;
-        let wanted: u32 = members(there).map(|program| task.threads[program as usize]).sum();
-        wanted <= task.rooms[change.cache].cpus
+    fn programs_after(&self, CacheChange { cache, leaves, comes }: CacheChange) -> u64 {
+        self.present[cache].programs() & !leaves | comes
     }
 
     /// Finds the best plan of a cache after a change, with the program that comes in any cluster,

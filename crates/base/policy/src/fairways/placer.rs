@@ -10,9 +10,8 @@ use super::clusters::{Clusters, MOST_PROGRAMS};
 use super::limits::Limits;
 use super::objective::{Aim, Outcome};
 use super::parameters::Parameters;
-use super::placement::{PlacementRoom, PlacementSearch, Task};
+use super::placement::{PlacementRoom, PlacementSearch, ProgramRoom, Task};
 use super::program::{SharingProgram, members};
-use super::search::first;
 use crate::occupancy::below_one;
 use crate::slowdown::slowdown_table;
 
@@ -45,7 +44,7 @@ pub struct Placer {
     /// The ways of the largest cache.
     largest: Option<Ways>,
     rooms: Vec<PlacementRoom>,
-    threads: Vec<u32>,
+    programs: Vec<ProgramRoom>,
     /// What each program needs to run nearly as fast as it can, in ways times 2^32.
     needs: Vec<u64>,
     order: Vec<usize>,
@@ -56,34 +55,41 @@ pub struct Placer {
 
 impl Placer {
     /// The cache of each program: that of the best placement that is found, by the parameters'
-    /// objective over all programs of the machine. `None` if the programs do not fit on the
-    /// caches' CPUs, are more than 64, or there are none.
+    /// objective over all programs of the machine. `None` if no placement to start from has CPUs
+    /// for all programs, if they are more than 64, or there are none.
     ///
-    /// The ways of all caches are of equal size.
+    /// Promised ways are on a cache that has them for their program. If they are too many, the
+    /// promises of the last programs do not count. The ways of all caches are of equal size.
     pub fn place(
         &mut self,
         p: &Parameters,
         caches: &[MachineCache],
         programs: &[PlacedProgram<'_>],
     ) -> Option<&[usize]> {
+        self.largest = None;
+        self.search.begin();
         let largest = caches.iter().map(|cache| cache.llc.ways).max()?;
         if programs.is_empty() || programs.len() > MOST_PROGRAMS {
             return None;
         }
-        self.restart(p, caches, programs, largest);
-        self.search.begin();
-        let is_placed = programs.iter().all(|program| program.cache.is_some());
-        let starts = [PlacementStart::Present, PlacementStart::Apart, PlacementStart::Together];
-        for start in starts {
-            let is_possible = is_placed || start != PlacementStart::Present;
-            if is_possible && self.start_from(start, programs) {
-                self.search_from(p, programs.len(), false);
+        self.programs.clear();
+        self.programs.extend(programs.iter().map(|program| ProgramRoom {
+            threads: program.threads,
+            promised: program.wish.baseline_ways.map(|ways| ways.min(largest.get())),
+        }));
+        loop {
+            self.restart(p, caches, programs, largest);
+            self.search_from_starts(p, programs);
+            if self.search.outcome().is_some() {
+                break;
             }
+            let last = self.programs.iter_mut().rfind(|program| program.promised.is_some())?;
+            last.promised = None;
         }
-        self.search.outcome()?;
+        self.largest = Some(largest);
         for number in 0..KICKS {
             if self.kick(number) {
-                self.search_from(p, programs.len(), true);
+                self.search_from(p, true);
             }
         }
         self.placed.clear();
@@ -101,15 +107,21 @@ impl Placer {
         Some(Elsewhere { outcome: self.search.best_without(cache), largest: self.largest? })
     }
 
+    /// Searches from each start that has room for the programs.
+    fn search_from_starts(&mut self, p: &Parameters, programs: &[PlacedProgram<'_>]) {
+        let is_placed = programs.iter().all(|program| program.cache.is_some());
+        for start in [PlacementStart::Present, PlacementStart::Apart, PlacementStart::Together] {
+            let is_possible = is_placed || start != PlacementStart::Present;
+            if is_possible && self.start_from(start, programs) {
+                self.search_from(p, false);
+            }
+        }
+    }
+
     /// Searches from `start`, which may be near the best placement.
-    fn search_from(&mut self, p: &Parameters, programs: usize, is_near: bool) {
-        let task = Task {
-            aim: Aim::Alone(p.objective),
-            rooms: &self.rooms,
-            threads: &self.threads,
-            movable: first(programs),
-            trials: p.trials,
-        };
+    fn search_from(&mut self, p: &Parameters, is_near: bool) {
+        let Self { rooms, programs, .. } = self;
+        let task = Task { aim: Aim::Alone(p.objective), rooms, programs, trials: p.trials };
         self.search.run(task, (&self.start, is_near), &mut self.clusters);
     }
 
@@ -121,7 +133,6 @@ impl Placer {
         programs: &[PlacedProgram<'_>],
         largest: Ways,
     ) {
-        self.largest = Some(largest);
         self.rooms.clear();
         self.rooms.extend(caches.iter().map(|MachineCache { llc, cpus }| {
             let limits = Limits {
@@ -133,15 +144,13 @@ impl Placer {
             };
             PlacementRoom { limits, cpus: *cpus }
         }));
-        self.threads.clear();
-        self.threads.extend(programs.iter().map(|program| program.threads));
         let tolerated = 100 + u128::from(p.tolerance_percent);
         let sharing: Vec<SharingProgram> = programs
             .iter()
-            .map(|PlacedProgram { profile, wish, .. }| {
+            .zip(&self.programs)
+            .map(|(PlacedProgram { profile, wish, .. }, room)| {
                 let slowdowns = slowdown_table(&profile.ipc, largest, p.reference);
-                let promise = wish.baseline_ways.map(|ways| {
-                    let ways = ways.min(largest.get());
+                let promise = room.promised.map(|ways| {
                     let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
                     (ways, u64::try_from(there).unwrap_or(u64::MAX))
                 });
@@ -162,64 +171,70 @@ impl Placer {
     }
 
     /// Fills `start` with the best placement so far, in which some programs are on other caches:
-    /// each moves there if there is room, and else swaps with one of as many threads. Returns
-    /// whether any did.
+    /// each moves there if there is room, or else swaps with another one. Returns whether any did.
     fn kick(&mut self, number: u64) -> bool {
-        let Self { search, start, rooms, threads, .. } = self;
+        let Self { search, start, rooms, programs, .. } = self;
         start.clear();
         start.extend(search.best());
         let mut state = number + 1;
         let mut has_changed = false;
         for _ in 0..KICKED {
-            let program = draw(&mut state, threads.len());
+            let program = draw(&mut state, programs.len());
             let from = start.iter().position(|set| set >> program & 1 == 1).unwrap_or(0);
             let to = (from + 1 + draw(&mut state, rooms.len() - 1)) % rooms.len();
-            let taken: u32 = members(start[to]).map(|other| threads[other as usize]).sum();
-            let other = draw(&mut state, threads.len());
-            if to == from {
-                continue;
-            } else if taken + threads[program] <= rooms[to].cpus {
-                start[from] ^= 1 << program;
-                start[to] ^= 1 << program;
-            } else if start[to] >> other & 1 == 1 && threads[other] == threads[program] {
-                let both = 1 << program | 1 << other;
-                start[from] ^= both;
-                start[to] ^= both;
-            } else {
-                continue;
+            let other = draw(&mut state, programs.len());
+            let own = 1 << program;
+            let swapped = own | start[to] & 1 << other;
+            for moved in [own, swapped] {
+                let after = [start[from] ^ moved, start[to] ^ moved];
+                let fits =
+                    rooms[from].fits(after[0], programs) && rooms[to].fits(after[1], programs);
+                if to != from && fits {
+                    [start[from], start[to]] = after;
+                    has_changed = true;
+                    break;
+                }
             }
-            has_changed = true;
         }
         has_changed
     }
 
     /// Fills `start` with a placement to start from; whether the programs fit there.
-    fn start_from(&mut self, start: PlacementStart, programs: &[PlacedProgram<'_>]) -> bool {
-        let Self { needs, order, free, rooms, threads, .. } = self;
+    fn start_from(&mut self, start: PlacementStart, placed: &[PlacedProgram<'_>]) -> bool {
+        let Self { needs, order, free, rooms, programs, start: sets, .. } = self;
         order.clear();
         order.extend(0..programs.len());
         if start != PlacementStart::Present {
-            order.sort_by_key(|&program| (Reverse(threads[program]), Reverse(needs[program])));
+            order.sort_by_key(|&program| {
+                let ProgramRoom { threads, promised } = programs[program];
+                (Reverse(promised), Reverse(threads), Reverse(needs[program]))
+            });
         }
-        self.start.clear();
-        self.start.resize(rooms.len(), 0);
+        sets.clear();
+        sets.resize(rooms.len(), 0);
         free.clear();
         free.extend(rooms.iter().map(|room| i128::from(room.limits.ways) << 32));
-        let mut cpus: Vec<u32> = rooms.iter().map(|room| room.cpus).collect();
         for &program in &*order {
-            let fits = (0..rooms.len()).filter(|&cache| cpus[cache] >= threads[program]);
-            let cache = match (start, programs[program].cache) {
-                (PlacementStart::Present, cache) => cache.filter(|&cache| cache < rooms.len()),
-                (PlacementStart::Apart, _) => fits.max_by_key(|&cache| (free[cache], cpus[cache])),
-                (PlacementStart::Together, _) => fits.max_by_key(|&cache| {
+            let own = 1 << program;
+            let fits =
+                (0..rooms.len()).filter(|&cache| rooms[cache].fits(sets[cache] | own, programs));
+            let cache = match start {
+                PlacementStart::Present => {
+                    fits.into_iter().find(|&cache| placed[program].cache == Some(cache))
+                }
+                PlacementStart::Apart => fits.max_by_key(|&cache| {
+                    (
+                        free[cache],
+                        rooms[cache].cpus - sets[cache].count_ones().min(rooms[cache].cpus),
+                    )
+                }),
+                PlacementStart::Together => fits.max_by_key(|&cache| {
                     (free[cache] > 0, rooms[cache].limits.ways, Reverse(cache))
                 }),
             };
             let Some(cache) = cache else { return false };
-            let Some(left) = cpus[cache].checked_sub(threads[program]) else { return false };
-            cpus[cache] = left;
             free[cache] -= i128::from(needs[program]);
-            self.start[cache] |= 1 << program;
+            sets[cache] |= own;
         }
         true
     }
@@ -228,10 +243,10 @@ impl Placer {
 /// How often the search begins again near the best placement.
 const KICKS: u64 = 4;
 
-/// How many programs are then to be elsewhere.
+/// How many programs then move.
 const KICKED: u32 = 3;
 
-/// A number below `most`, the same ones each time: Knuth's linear congruential generator.
+/// A number below `most`, the same ones each time: a linear congruential generator.
 fn draw(state: &mut u64, most: usize) -> usize {
     *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
     usize::try_from(*state >> 33).unwrap_or(0) % most.max(1)
@@ -244,6 +259,6 @@ enum PlacementStart {
     Present,
     /// The programs that need most first, each where most is left.
     Apart,
-    /// The same, as many as a cache has ways for together.
+    /// In the same order, but one cache after the other is filled.
     Together,
 }

@@ -9,8 +9,8 @@ use fairways_simulation::caches;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "With several caches")]
 pub(crate) struct CacheFlags {
-    /// Last-level caches: fairways and optimum decide which program runs on which, under other
-    /// policies they are dealt in turn [default: 1]
+    /// How many last-level caches the machine has; the policies fairways and optimum decide where
+    /// each program runs, other policies get the programs in turn [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, 16_u32))]
     pub(crate) caches: Option<u32>,
 

@@ -46,7 +46,7 @@ pub(crate) struct Optimum {
     #[arg(long, value_name = "FILE")]
     pub(crate) mixes: Option<PathBuf>,
 
-    /// Ways of the cache, or of each: 16, or 16,6 [default: as many as the profiles have]
+    /// Ways of the cache; with --caches of each: 16,6 [default: as many as the profiles have]
     ///
     /// At most as many as the profiles have.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_delimiter = ',',

@@ -13,6 +13,9 @@ use super::policies::{PolicyResult, STOCK, best, fairest, side_by_side, slowdown
 #[derive(Debug, Deserialize)]
 pub(super) struct SimulateResults {
     ways: Ways,
+    /// Of each cache, if there are several.
+    #[serde(default)]
+    caches: Vec<Ways>,
     #[serde(default)]
     dynamic: bool,
     mixes: Vec<Mix>,
@@ -48,7 +51,8 @@ const SHOWN: usize = 3;
 
 /// Makes the section.
 pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
-    let SimulateResults { ways, dynamic, mixes } = results;
+    let SimulateResults { ways, caches, dynamic, mixes } = results;
+    let caches = if caches.is_empty() { std::slice::from_ref(ways) } else { caches };
     for mix in mixes {
         check(mix)?;
     }
@@ -71,7 +75,10 @@ pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
     let facts = vec![
         Fact::number("mixes", mixes.len(), ""),
         Fact::number("policies", mixes.first().map_or(0, |mix| mix.policies.len()), ""),
-        Fact::number("ways of the cache", ways, ""),
+        Fact::words(
+            "ways of the cache",
+            caches.iter().map(Ways::to_string).collect::<Vec<_>>().join(" and "),
+        ),
     ];
     let mut parts = Vec::new();
     let headline = match &mixes[..] {
@@ -88,7 +95,7 @@ pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
     };
     for (place, mix) in mixes.iter().enumerate() {
         let folded = mixes.len() > SHOWN && place > 0;
-        parts.push(mix_part(mix, *ways, folded, mixes.len() == 1));
+        parts.push(mix_part(mix, caches, folded, mixes.len() == 1));
     }
     let kind = kind.into();
     Ok(Section { heading, kind, headline, facts, parts, ..Section::default() })
@@ -212,11 +219,11 @@ fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
 }
 
 /// One mix.
-fn mix_part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
+fn mix_part(mix: &Mix, caches: &[Ways], folded: bool, alone: bool) -> Part {
     let policies = mix.policies();
     let programs: Vec<String> =
         (0..mix.apps.len()).map(|app: usize| format!("{app} {}", mix.apps[app])).collect();
-    let mut figures = partitions(mix, ways).into_iter().collect::<Vec<Figure>>();
+    let mut figures = partitions(mix, caches);
     figures.push(slowdown_bars(&programs, &policies));
     let heading = if alone { String::new() } else { mix.mix.clone() };
     let mut blocks = vec![
@@ -249,29 +256,29 @@ pub(super) fn slowdown_bars(programs: &[String], policies: &[PolicyResult]) -> F
     bars("Slowdowns", caption, &groups)
 }
 
-/// The ways of each cluster, under each policy that has a partition, cache by cache.
-fn partitions(mix: &Mix, ways: Ways) -> Option<Figure> {
-    let all = mix.policies.iter().filter_map(|decided: &MixPolicy| {
-        let clusters = decided.partition.as_ref()?;
-        let caches = clusters.iter().map(|cluster: &MixCluster| cluster.cache + 1).max();
-        Some((&decided.policy.policy, clusters, caches.unwrap_or(1)))
-    });
-    let strips_of = all.flat_map(|(policy, clusters, caches)| {
-        (0..caches).map(move |cache| {
-            let there = clusters.iter().filter(|cluster| cluster.cache == cache);
-            let clusters = there.map(|cluster: &MixCluster| {
+/// The ways of each cluster under each policy that has a partition, a figure for each cache.
+fn partitions(mix: &Mix, caches: &[Ways]) -> Vec<Figure> {
+    let caption =
+        "A cell a way, the highest first, with the letter of the cluster that may fill it.";
+    let figures = caches.iter().enumerate().map(|(cache, ways)| {
+        let strips_of = mix.policies.iter().filter_map(|decided: &MixPolicy| {
+            let clusters = decided.partition.as_ref()?.iter();
+            let there = clusters.filter(|cluster: &&MixCluster| cluster.cache == cache);
+            let clusters = there.map(|cluster| {
                 let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
                 (cluster.mask, apps.collect())
             });
-            let clusters = clusters.collect();
-            let name = if caches > 1 { format!("{policy} {cache}") } else { policy.clone() };
-            Strip { name, clusters }
-        })
+            let (name, clusters) = (decided.policy.policy.clone(), clusters.collect());
+            Some(Strip { name, clusters })
+        });
+        let all: Vec<Strip> = strips_of.collect();
+        let title = match caches.len() {
+            1 => "Ways of each cluster".to_owned(),
+            _ => format!("Ways of each cluster on cache {cache}"),
+        };
+        (!all.is_empty()).then(|| strips(&title, caption, ways.get(), &all))
     });
-    let all: Vec<Strip> = strips_of.collect();
-    let caption =
-        "A cell a way, the highest first, with the letter of the cluster that may fill it.";
-    (!all.is_empty()).then(|| strips("Ways of each cluster", caption, ways.get(), &all))
+    figures.flatten().collect()
 }
 
 /// The clusters of every policy, as a table.

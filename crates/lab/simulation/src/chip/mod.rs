@@ -163,7 +163,7 @@ impl World {
             jobs.for_each(|job| job.wish.baseline_ways = Some(ways));
         }
         let total = promised(self.jobs.iter().map(|job| job.wish));
-        warn_of_promises(total, self.settings.chip.llc.ways);
+        warn_of_promises(total, self.settings.chip.llc.ways.get());
         Ok(())
     }
 

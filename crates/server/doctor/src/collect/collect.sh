@@ -102,7 +102,7 @@ words 'sys/class/dmi/id/product_name' 'QEMU|KVM|VMware|Xen|VirtualBox|Virtual Ma
 # The kernel: its release, the options that Fairways uses, and what its command line turns off or on.
 take 'proc/sys/kernel/osrelease'
 options='^CONFIG_(X86_CPU_RESCTRL|X86_RESCTRL|RESCTRL|INTEL_RDT|ARM64_MPAM|CGROUPS|PERF_EVENTS'
-options="$options|PROC_CPU_RESCTRL|PROC_EVENTS|SCHED_CLASS_EXT|DEBUG_INFO_BTF)="
+options="$options|PROC_CPU_RESCTRL|PROC_EVENTS|SCHED_CLASS_EXT|SCHED_CACHE|DEBUG_INFO_BTF)="
 release=$(cat "$root/proc/sys/kernel/osrelease" 2>/dev/null || :)
 if [ -n "$release" ] && [ -r "$root/proc/config.gz" ]; then
     gzip -dc "$root/proc/config.gz" | grep -E "$options" | put "boot/config-$release" || :
@@ -118,6 +118,7 @@ take 'proc/sys/kernel/perf_event_paranoid'
 take 'proc/sys/kernel/nmi_watchdog'
 take 'sys/bus/event_source/devices/*/type'
 take 'sys/kernel/debug/sched/llc_balancing/enabled'
+take 'sys/kernel/debug/sched/llc_balancing/aggr_tolerance'
 # Which CPUs the scheduler takes to share a cache, without its counts.
 words 'proc/schedstat' '^(cpu[0-9]+|domain[0-9]+ [A-Z]+ [0-9a-f,]+)'
 take 'sys/kernel/sched_ext/state'

@@ -41,19 +41,19 @@ fn place(caches: &[MachineCache], programs: &[PlacedProgram<'_>]) -> Option<Vec<
     Placer::default().place(&Parameters::default(), caches, programs).map(<[usize]>::to_vec)
 }
 
-/// Each sensitive program has nearly a cache for itself, and the streaming ones a way.
+/// The two sensitive programs are on different caches.
 #[test]
 fn programs_that_need_ways_are_kept_apart() {
     let (sensitive, streaming) = (sensitive(), streaming());
     let programs = [&sensitive, &sensitive, &streaming, &streaming].map(placed);
     let found = place(&caches(&[(4, 3), (4, 3)]), &programs).unwrap();
     assert_ne!(found[0], found[1], "{found:?}");
-    // The only cache with more than a way is for who needs it.
+    // The sensitive program is on the only cache with more than a way.
     let found = place(&caches(&[(1, 3), (4, 3)]), &programs[1..]).unwrap();
     assert_eq!(found, [1, 0, 0]);
 }
 
-/// What is where it should be stays there, whatever the order of the caches.
+/// Programs that are placed well stay, whatever the order of the caches.
 #[test]
 fn a_placement_that_was_found_is_found_again() {
     let (sensitive, streaming) = (sensitive(), streaming());
@@ -94,6 +94,12 @@ fn promised_ways_are_on_caches_that_have_them() {
         let found = place(&caches(&machine), &programs).unwrap();
         assert_ne!(found[0], found[1], "{found:?}");
     }
+    // Where one promise can be kept, it is that of the first program.
+    let found = place(&caches(&[(2, 4), (4, 4)]), &programs).unwrap();
+    assert_eq!(found[0], 1, "{found:?}");
+    // A promise that no cache can keep does not count: the others are placed as without it.
+    programs[0].wish.baseline_ways = Some(9);
+    assert!(place(&caches(&[(2, 4), (2, 4)]), &programs).is_some());
 }
 
 #[test]
