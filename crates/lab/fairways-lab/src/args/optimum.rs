@@ -53,9 +53,6 @@ pub(crate) struct Optimum {
         value_parser = ways_of_profiles)]
     pub(crate) ways: Vec<u32>,
 
-    #[command(flatten)]
-    pub(crate) caches: CacheFlags,
-
     /// Whether programs may share ways
     #[arg(long, value_name = "KIND", default_value = "clustering")]
     pub(crate) kind: Kind,
@@ -120,6 +117,10 @@ pub(crate) struct Optimum {
     /// Print CSV instead: a row for each program of each mix
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+
+    // Last: its heading would be that of the flags below.
+    #[command(flatten)]
+    pub(crate) caches: CacheFlags,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

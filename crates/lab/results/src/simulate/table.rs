@@ -104,7 +104,10 @@ pub(crate) fn bars(plans: &[Partition], ways: &[Ways]) -> String {
 
 /// The programs of each cluster, and the levels of those that have one, cache by cache.
 pub(crate) fn clusters(plans: &[Partition]) -> String {
-    let clusters = plans.iter().map(|plan| members(plan) + &levels(plan, BandwidthUnit::Percent));
+    let clusters = plans.iter().map(|plan| match plan.clusters() {
+        [] => "none".to_owned(),
+        _ => members(plan) + &levels(plan, BandwidthUnit::Percent),
+    });
     clusters.collect::<Vec<_>>().join(" | ")
 }
 
