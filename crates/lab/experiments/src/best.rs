@@ -57,8 +57,9 @@ pub fn composition(
         moves: Default::default(),
     };
     for mix in mixes {
-        let Solution { partition: best, value, .. } =
+        let Solution { mut plans, value, .. } =
             best(table, mix, llc, bandwidth, SharingKind::Clustering)?;
+        let best = plans.swap_remove(0);
         fn app(index: usize) -> AppId {
             AppId(u32::try_from(index).unwrap_or(u32::MAX))
         }

@@ -32,7 +32,7 @@ impl BestStatic {
     ) -> Result<Self, Impossible> {
         let (kind, goal) = (SharingKind::Clustering, Goal::Unfairness);
         let problem = Problem { bandwidth, levels, ..Problem::new(table, mix, llc, kind, goal) };
-        let best = solve(&problem, None, |_, _| ())?.partition;
+        let best = solve(&problem, None, |_, _| ())?.plans.swap_remove(0);
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }
 }

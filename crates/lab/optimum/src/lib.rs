@@ -41,7 +41,7 @@ use fairways_profiles::{FairnessMetrics, ProfiledProgram, Scorer};
 
 use contended::{ClusterCells, Contended};
 use oracle::{ClusterLimits, Oracle};
-pub use placed::{PlacedProblem, PlacedSolution, place};
+pub use placed::{PlacedProblem, place};
 pub use problem::{Goal, Impossible, Problem, SharingKind};
 use search::{BestClustering, Search, just_above};
 use table::{ChosenCluster, ClusterTable, Summed};
@@ -50,8 +50,9 @@ use weighed::WeighedSearch;
 /// A best partition, or the best one found in time.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// The clusters' masks, from the top way down; app `i` is the mix's program `i`.
-    pub partition: Partition,
+    /// The plan of each cache, with the programs that run there: the clusters' masks, from the top
+    /// way down; app `i` is the mix's program `i`.
+    pub plans: Vec<Partition>,
     /// The slowdown of each program of the mix, in order.
     pub slowdowns: Vec<f64>,
     /// The fairness metrics of these slowdowns.
@@ -252,5 +253,6 @@ fn solution(
         slowdowns.map_err(|_| Impossible::TooLittleBandwidth { programs: mix.len() })?.to_vec();
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
     let value = goal.value(goal.cost(&slowdowns), mix.len());
-    Ok(Solution { partition, slowdowns, metrics, value, bound: bound.unwrap_or(value), is_proven })
+    let bound = bound.unwrap_or(value);
+    Ok(Solution { plans: vec![partition], slowdowns, metrics, value, bound, is_proven })
 }

@@ -10,7 +10,8 @@ use std::time::Instant;
 use fairways_core::{MachineCache, Partition, Ways};
 use fairways_profiles::{FairnessMetrics, PlacedScorer, ProfileTable, ProfiledProgram};
 
-use crate::oracle::{CacheRoom, ClusterLimits, Largest, Oracle};
+use crate::oracle::largest::Largest;
+use crate::oracle::{CacheRoom, ClusterLimits, Oracle};
 use crate::problem::{Goal, Impossible, SharingKind};
 use crate::table::{ChosenCluster, ClusterTable, Summed};
 use crate::{Solution, best, is_past, plan_of_clusters};
@@ -34,23 +35,6 @@ pub struct PlacedProblem<'a> {
     pub goal: Goal,
 }
 
-/// The best placement with the best plan of each cache, or the best found in time.
-#[derive(Clone, Debug)]
-pub struct PlacedSolution {
-    /// The plan of each cache, for its programs alone; app `i` is the mix's program `i`.
-    pub plans: Vec<Partition>,
-    /// The slowdown of each program of the mix, in order.
-    pub slowdowns: Vec<f64>,
-    /// The fairness metrics of these slowdowns.
-    pub metrics: FairnessMetrics,
-    /// The value of the goal.
-    pub value: f64,
-    /// No placement and no plans have a better value than this.
-    pub bound: f64,
-    /// Whether it is proven that none are better.
-    pub is_proven: bool,
-}
-
 /// The best placement and plans. If `deadline` comes first, the best found, and a bound. `report`
 /// is called as by [`solve`](crate::solve).
 ///
@@ -60,7 +44,7 @@ pub fn place(
     problem: &PlacedProblem<'_>,
     deadline: Option<Instant>,
     mut report: impl FnMut(Option<f64>, f64),
-) -> Result<PlacedSolution, Impossible> {
+) -> Result<Solution, Impossible> {
     let PlacedProblem { profiles, mix, caches, kind, goal } = *problem;
     check(problem)?;
     let largest = largest_of(caches);
@@ -93,7 +77,7 @@ pub fn place(
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
     let value = goal.value(goal.cost(&slowdowns), mix.len());
     let bound = bound.map_or(value, |bound| goal.value(bound, mix.len()));
-    Ok(PlacedSolution { plans, slowdowns, metrics, value, bound, is_proven })
+    Ok(Solution { plans, slowdowns, metrics, value, bound, is_proven })
 }
 
 /// Checks that the programs are not too many, for the CPUs or for the search.
@@ -114,14 +98,6 @@ fn check(problem: &PlacedProblem<'_>) -> Result<(), Impossible> {
 
 fn largest_of(caches: &[MachineCache]) -> Ways {
     caches.iter().map(|cache| cache.llc.ways).max().expect("a cache")
-}
-
-impl From<Solution> for PlacedSolution {
-    /// The same on a machine with one cache.
-    fn from(one: Solution) -> Self {
-        let Solution { partition, slowdowns, metrics, value, bound, is_proven } = one;
-        Self { plans: vec![partition], slowdowns, metrics, value, bound, is_proven }
-    }
 }
 
 impl Oracle<'_> {

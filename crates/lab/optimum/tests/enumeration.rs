@@ -63,8 +63,8 @@ proptest! {
                     prop_assert!((found.metrics.stp / stp - 1.0).abs() < 1e-9, "{goal:?} {kind:?} STP: {} {stp}", found.metrics.stp);
                 }
                 let apps = (0..).map(fairways_core::AppId).take(count);
-                prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
-                let given: u32 = found.partition.masks().map(|mask| mask.count()).sum();
+                prop_assert_eq!(found.plans[0].check(&llc, apps), Ok(()));
+                let given: u32 = found.plans[0].masks().map(|mask| mask.count()).sum();
                 prop_assert_eq!(given, llc.ways.get());
             }
         }
@@ -184,7 +184,7 @@ fn is_best(problem: &Problem<'_>) -> Result<(), TestCaseError> {
     let apps = (0..).map(fairways_core::AppId).take(problem.mix.len());
     let bandwidth = problem.bandwidth.unwrap().lever();
     let levers = fairways_core::Levers { llc: problem.llc, bandwidth };
-    prop_assert_eq!(found.partition.check_levers(levers, apps), Ok(()));
+    prop_assert_eq!(found.plans[0].check_levers(levers, apps), Ok(()));
     Ok(())
 }
 

@@ -52,7 +52,7 @@ fn every_golden_optimum() {
         let number = |column: usize| row[column].parse::<f64>().unwrap();
         let off = (found.metrics.unfairness - number(5)).abs();
         let stp_off = (found.metrics.stp - number(6)).abs();
-        assert!(off < 1e-6 && stp_off < 1e-6, "{row:?}: {:?} {:?}", found.metrics, found.partition);
+        assert!(off < 1e-6 && stp_off < 1e-6, "{row:?}: {:?} {:?}", found.metrics, found.plans);
         compared += 1;
     }
     assert_eq!(compared, 84);

@@ -57,7 +57,7 @@ pub(crate) fn optimum(
     let masks: Vec<Vec<u64>> = solved
         .iter()
         .zip(&mixes)
-        .map(|(solution, mix)| masks_of(&solution.partition, mix.mix.programs.len()))
+        .map(|(solution, mix)| masks_of(&solution.plans[0], mix.mix.programs.len()))
         .collect();
     let scored: Vec<Scored> = solved
         .iter()

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
 use fairways_experiments::{DrawnMix, DrawnPlan};
-use fairways_optimum::{Goal, PlacedSolution};
+use fairways_optimum::{Goal, Solution};
 use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct SolvedMix {
     /// The mix.
     pub mix: Mix,
     /// The plan of each cache.
-    pub solution: PlacedSolution,
+    pub solution: Solution,
     /// How long the search took, in seconds.
     pub seconds: f64,
 }

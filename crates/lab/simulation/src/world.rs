@@ -53,6 +53,15 @@ pub struct World {
 }
 
 impl World {
+    /// The ways of each cache.
+    #[must_use]
+    pub fn ways(&self) -> Vec<Ways> {
+        match &self.caches[..] {
+            [] => vec![self.llc.ways],
+            several => several.iter().map(|cache| cache.llc.ways).collect(),
+        }
+    }
+
     /// Promises ways to programs.
     ///
     /// # Errors
@@ -92,10 +101,7 @@ impl World {
             .map(|mix: &Mix| promised(mix.programs.iter().map(wish)))
             .max()
             .unwrap_or(0);
-        match &self.caches[..] {
-            [] => warn_of_promises(total, self.llc.ways.get()),
-            all => warn_of_promises(total, all.iter().map(|cache| cache.llc.ways.get()).sum()),
-        }
+        warn_of_promises(total, self.ways().iter().map(|ways| ways.get()).sum());
         for (index, wish) in self.wishes.iter().enumerate() {
             let asks = wish.baseline_ways.is_some() || wish.importance.is_some();
             if asks && !mixes.iter().any(|mix| mix.programs.contains(&index)) {

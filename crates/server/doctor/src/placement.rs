@@ -1,7 +1,6 @@
 //! Which cache a program runs on, where there are several: what decides that.
 
 use fairways_core::CpuSet;
-
 use fairways_linux::topology::MOST_CPUS;
 
 use super::abilities::{ListedCache, caches};
@@ -33,7 +32,8 @@ fn placement(facts: &Facts, caches: &[ListedCache]) -> Finding {
     let sizes = sizes(caches);
     let [switch, tolerance] = [SWITCH, TOLERANCE].map(|file| facts.files.line(file));
     let is_without = facts.kernel.is_some_and(|kernel| kernel < GATHERS)
-        || configuration(facts).is_some_and(|(text, _)| !text.contains("\nCONFIG_SCHED_CACHE=y"));
+        || configuration(facts)
+            .is_some_and(|(text, _)| text.lines().all(|line| line != "CONFIG_SCHED_CACHE=y"));
     let found = match (switch.as_deref(), tolerance.as_deref()) {
         (Some("1"), Some("0")) | (Some("0"), _) => {
             "the kernel spreads threads over the caches; it could gather those of a process, and \

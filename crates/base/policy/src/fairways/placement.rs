@@ -157,7 +157,7 @@ impl PlacementSearch {
             }
         }
         let mut outcome = self.outcome_of_all();
-        while let Some((_, changes)) = self.next_step(task, clusters, outcome) {
+        while let Some(changes) = self.next_step(task, clusters, outcome) {
             for (change, found) in changes.into_iter().zip(&mut self.found) {
                 core::mem::swap(&mut self.present[change.cache], found);
             }
@@ -254,14 +254,14 @@ impl PlacementSearch {
         others.fold(Outcome::NONE, |all, (_, plan)| all.with(&plan.outcome))
     }
 
-    /// The best step from the present placement to a better one, and the outcome after it; the
-    /// plans of the two caches are then in `found`.
+    /// The best step from the present placement to a better one; the plans of the two caches are
+    /// then in `found`.
     fn next_step(
         &mut self,
         task: Task<'_>,
         clusters: &mut Clusters,
         outcome: Outcome,
-    ) -> Option<(Outcome, [CacheChange; 2])> {
+    ) -> Option<[CacheChange; 2]> {
         let mut best = (outcome, None);
         self.want(task.aim, clusters, &outcome);
         for from in 0..self.present.len() {
@@ -281,7 +281,7 @@ impl PlacementSearch {
                 }
             }
         }
-        best.1.map(|changes| (best.0, changes))
+        best.1
     }
 
     /// Whether other plans of two caches can be of any good: throughput counts, or the slowest or
@@ -376,15 +376,15 @@ impl PlacementSearch {
         self.left.extend(left.filter(|&set| set != 0));
         let (mut target, mut found, count) = (*to_beat, false, self.left.len());
         if comes == 0 {
-            return self.divides(aim, limits, clusters, [None; 2], 0, &mut target);
+            return self.try_joined(aim, limits, clusters, [None; 2], 0, &mut target);
         }
         if count < limits.clusters.max(1) {
-            found |= self.divides(aim, limits, clusters, [None; 2], comes, &mut target);
+            found |= self.try_joined(aim, limits, clusters, [None; 2], comes, &mut target);
         }
         for place in 0..count {
             for other in (place..count).rev() {
                 let joined = [Some(place), (other != place).then_some(other)];
-                found |= self.divides(aim, limits, clusters, joined, comes, &mut target);
+                found |= self.try_joined(aim, limits, clusters, joined, comes, &mut target);
             }
         }
         found
@@ -393,7 +393,7 @@ impl PlacementSearch {
     /// Divides the ways of a cache among the clusters that are `left`, of which up to two are
     /// joined by the program that comes. If that beats the target, it is `arranged`, and the new
     /// target.
-    fn divides(
+    fn try_joined(
         &mut self,
         aim: Aim,
         limits: Limits,

@@ -223,10 +223,8 @@ impl Placer {
                     fits.into_iter().find(|&cache| placed[program].cache == Some(cache))
                 }
                 PlacementStart::Apart => fits.max_by_key(|&cache| {
-                    (
-                        free[cache],
-                        rooms[cache].cpus - sets[cache].count_ones().min(rooms[cache].cpus),
-                    )
+                    let programs = sets[cache].count_ones();
+                    (free[cache], rooms[cache].cpus.saturating_sub(programs))
                 }),
                 PlacementStart::Together => fits.max_by_key(|&cache| {
                     (free[cache] > 0, rooms[cache].limits.ways, Reverse(cache))

@@ -5,10 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_core::Ways;
-use fairways_optimum::{
-    Goal, Impossible, PlacedProblem, PlacedSolution, Problem, SharingKind, place, solve,
-};
+use fairways_optimum::{Goal, Impossible, PlacedProblem, Problem, SharingKind, place, solve};
 use fairways_profiles::Mix;
 use fairways_results::ResultFormat;
 use fairways_results::optimum::{self, SolvedMix};
@@ -63,7 +60,7 @@ pub(crate) fn run(
             }
         };
         let solution = if world.caches.is_empty() {
-            solve(&problem, deadline, report).map(PlacedSolution::from)
+            solve(&problem, deadline, report)
         } else {
             let (profiles, mix, caches) = (programs.table(), &*mix.programs, &*world.caches);
             place(&PlacedProblem { profiles, mix, caches, kind, goal }, deadline, report)
@@ -85,10 +82,7 @@ pub(crate) fn run(
         })?;
         solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
-    let ways: Vec<Ways> = match &world.caches[..] {
-        [] => vec![llc.ways],
-        several => several.iter().map(|cache| cache.llc.ways).collect(),
-    };
+    let ways = world.ways();
     crate::plot::plot(plot, &ways, || optimum::drawn(programs, &solved))?;
     match format {
         ResultFormat::Json => optimum::json(programs, &ways, &solved, out),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_command_kit::BadInput;
-use fairways_core::{Policy, Ways};
+use fairways_core::Policy;
 use fairways_exec_policy::policies::SharedParameters;
 use fairways_experiments::{BestStatic, ComparisonSettings, OPTIMUM, PlacedSettings, Protocol};
 use fairways_profiles::{Mix, ProgramCatalog};
@@ -56,13 +56,5 @@ impl Comparison {
             Ok(Box::new(best.map_err(|why| BadInput(format!("mix {}: {why}", mix.name)))?))
         };
         self.policies.iter().map(policy).collect()
-    }
-
-    /// The ways of each cache.
-    pub(super) fn ways(&self) -> Vec<Ways> {
-        match &self.world.caches[..] {
-            [] => vec![self.world.llc.ways],
-            several => several.iter().map(|cache| cache.llc.ways).collect(),
-        }
     }
 }

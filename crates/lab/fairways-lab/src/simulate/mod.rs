@@ -32,7 +32,7 @@ pub(crate) fn run(
         let not_kept = promises::not_kept(comparison, scored);
         not_kept.iter().for_each(|line| fairways_command_kit::warn(line));
     }
-    let (programs, ways) = (comparison.programs(), comparison.ways());
+    let (programs, ways) = (comparison.programs(), comparison.world.ways());
     let is_settled = matches!(comparison.how, How::ScoreSettled(..));
     let policies = &comparison.policies;
     let ways = &ways[..];

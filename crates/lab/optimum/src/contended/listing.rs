@@ -1,6 +1,7 @@
 //! Lists every clustering whose sums are large enough.
 
-use crate::oracle::{Largest, Oracle};
+use crate::oracle::Oracle;
+use crate::oracle::largest::Largest;
 use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
 
 /// A sum over clusters that must reach a least value.
